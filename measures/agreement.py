@@ -217,8 +217,8 @@ def _why_undefined(patterns: Patterns, level: Level) -> str:
         if not patterns.n_single:
             return "no judgments"
         if patterns.n_annotators_all == 1:
-            return "one annotator only: agreement needs two ratings of the same unit"
-        return "no unit has two ratings"
+            return "one annotator only: agreement needs two ratings of the same candidate"
+        return "no candidate has two ratings"
     if level is Level.RATIO and patterns.values[0] < 0:
         return "the ratio level needs a scale without negative values"
     if len(patterns.values) == 1:

@@ -95,7 +95,7 @@ def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undef
     units = pd.factorize(frame[UNIT])[0]
     pair, first, second = _line_up(units, annotators.astype(np.int64), frame[VALUE].to_numpy(np.float64), len(names))
     if not len(pair):
-        return Undefined(reason="no two annotators have rated the same item")
+        return Undefined(reason="no two annotators have rated the same candidate")
     pairs, starts, counts = np.unique(pair, return_index=True, return_counts=True)
     chosen = np.lexsort((pairs, -counts))[:most]
     computed = []
@@ -137,7 +137,7 @@ def quadratic_kappa(first: Floats, second: Floats) -> float | Undefined:
     0.8
     """
     if not len(first):
-        return Undefined(reason="no item that both have rated")
+        return Undefined(reason="no candidate that both have rated")
     # Near 0, so that the squares stay small: a shift of both by the same changes nothing.
     origin, n = np.round(first.mean()), len(first)
     x, y = first - origin, second - origin

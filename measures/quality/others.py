@@ -22,7 +22,7 @@ _CELLS_AT_A_TIME = 2_000_000
 """Annotators are processed in blocks of about this many numbers (16 MB), which bounds memory."""
 _LEAST_TRUST = 0.05
 """An annotator with a lower correlation has this weight: with 0, units that only they rated would have no mean."""
-NOBODY_ELSE = "nobody else has rated the same items"
+NOBODY_ELSE = "nobody else has rated the same candidates"
 
 
 @dataclass(frozen=True, kw_only=True)

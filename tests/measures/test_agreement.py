@@ -151,8 +151,12 @@ def test_a_rating_that_could_not_be_given_is_just_absent() -> None:
     [
         ([], "no judgments", (0, 0, 0, 0)),
         ([(1, "a", math.nan)], "no judgments", (0, 0, 0, 0)),
-        ([(1, "a", 3), (2, "a", 4)], "one annotator only: agreement needs two ratings of the same unit", (0, 0, 2, 0)),
-        ([(1, "a", 3), (2, "b", 4)], "no unit has two ratings", (0, 0, 2, 0)),
+        (
+            [(1, "a", 3), (2, "a", 4)],
+            "one annotator only: agreement needs two ratings of the same candidate",
+            (0, 0, 2, 0),
+        ),
+        ([(1, "a", 3), (2, "b", 4)], "no candidate has two ratings", (0, 0, 2, 0)),
         ([(1, "a", 3), (1, "b", 3), (2, "a", 5)], "all ratings are equal", (1, 2, 1, 2)),
         ([(1, "a", 3), (1, "b", 5), (2, "a", 5)], "one unit only, for which alpha is always 0", (1, 2, 1, 2)),
     ],

@@ -85,7 +85,7 @@ def test_a_pair_that_does_not_vary_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("annotators", "reason"),
-    [(["x", None], "some annotators are unknown"), (["x", "x"], "no two annotators have rated the same item")],
+    [(["x", None], "some annotators are unknown"), (["x", "x"], "no two annotators have rated the same candidate")],
 )
 def test_what_needs_two_people_is_undefined_without_them(annotators: list[str | None], reason: str) -> None:
     units = [1, 1] if None in annotators else [1, 2]

@@ -214,7 +214,7 @@ def test_overlap_one_says_what_it_cannot_give(empty_project: Project) -> None:
     work(alone, GOOD)
     monitoring.refresh_figures(project=empty_project)
     figures = load_figures(alone)
-    assert figures.others == Undefined(reason="nobody else has rated the same items")
+    assert figures.others == Undefined(reason="nobody else has rated the same candidates")
     assert isinstance(figures.alpha, Undefined)
     assert not isinstance(figures.scale, Undefined)
 

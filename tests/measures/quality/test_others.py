@@ -75,10 +75,10 @@ def test_the_interval_of_the_bias_is_students_and_the_jackknifes_where_items_sha
 
 def test_overlap_one_gives_nothing_and_says_so() -> None:
     assert against_others(np.array([5.0]), np.array([np.nan])) == Undefined(
-        reason="nobody else has rated the same items"
+        reason="nobody else has rated the same candidates"
     )
     frame = pd.DataFrame({"unit": ["a", "b"], "annotator": ["x", "y"], "value": [1.0, 2.0]})
-    assert alpha_effects(frame, level="ordinal")["x"] == Undefined(reason="no unit has two ratings")
+    assert alpha_effects(frame, level="ordinal")["x"] == Undefined(reason="no candidate has two ratings")
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
