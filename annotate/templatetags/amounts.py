@@ -17,6 +17,15 @@ def number(value: float | None) -> str:
 
 
 @register.filter
+def rating(value: float | None) -> str:
+    """Return a value on the scale with two decimals at most, rounded as in tables: 5, 59.4 or 77.12."""
+    if value is None:
+        return "–"
+    text = amounts.format_score(value, 2)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+@register.filter
 def times(n: int, factor: int) -> int:
     """Return a product, such as that of judgments with the number of criteria."""
     return n * factor

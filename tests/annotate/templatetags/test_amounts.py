@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import translation
 
-from annotate.templatetags.amounts import day, hours, moment, money, near_moment, number, percent
+from annotate.templatetags.amounts import day, hours, moment, money, near_moment, number, percent, rating
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,14 @@ from annotate.templatetags.amounts import day, hours, moment, money, near_moment
 )
 def test_hours_are_written_as_people_say_them(value: float | None, text: str) -> None:
     assert hours(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (5.0, "5"), (100.0, "100"), (59.4, "59.4"), (77.12499999999999, "77.12"), (-0.5, "−0.5"), (0.0, "0")],
+)
+def test_ratings_have_the_decimals_that_they_need(value: float | None, text: str) -> None:
+    assert rating(value) == text
 
 
 MOMENT = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
