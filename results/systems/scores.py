@@ -72,10 +72,10 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the systems' scores in two batches, as z scores and raw means, on each common criterion and on all."""
     # A batch is asked for by number, so its stage plays no part. It has one version of the rubric, and so one scale.
-    requested = [
-        [scope for scope in read_scopes(project, asked) if scope.criterion.has_order]
-        for asked in ({**settings, "batch": settings[name], "stage": Stage.ALL} for name in ("first", "second"))
+    asked = [
+        read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}) for name in ("first", "second")
     ]
+    requested = [[scope for scope in scopes if scope.criterion.has_order] for scopes in asked]
     runs = [_score_run(scopes, settings) for scopes in requested]
     found: dict[str, Any] = {}
     for key in runs[0]:
@@ -88,7 +88,9 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
                 "systems": _pair_up(first, second),
                 "replication": asdict(_explain_no_means(runs, key, measure) or replicate(first, second)),
             }
-    return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in requested]}
+    unordered = {scope.criterion.name for scopes in asked for scope in scopes if not scope.criterion.has_order}
+    entering = [_sum_inclusion(scopes).as_dict() for scopes in requested]
+    return {"by": found, "unordered": sorted(unordered), "entering": entering}
 
 
 def _explain_no_means(runs: Sequence[Mapping[str, list[SystemScore]]], key: str, measure: str) -> Replication | None:

@@ -23,7 +23,7 @@ from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 from results.systems.pair_tables import tabulate_pairs
 from results.systems.pairs import GRAHAM2016
-from results.systems.warnings import list_warnings
+from results.systems.warnings import list_warnings, warn_of_categories
 
 TEMPLATE = "results/systems/show.html"
 
@@ -81,7 +81,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     context |= report_context(request, state)
     if state.figures:
         key = _choose_key(form)
-        context["found"] = state.figures["by"].get(key)
+        context |= {"found": state.figures["by"].get(key), "warning": warn_of_categories(state.figures)}
         context["charts"] = {chart.name: chart for chart in charts.chart_replication(state.figures, key=key)}
         correlation, *systems = tables.tabulate_replication(state.figures, key=key)
         context |= {"tables": {"correlation": correlation}, "system_tables": systems}

@@ -16,12 +16,8 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, k
     """
     scored = {score["source"] for scores in figures["scores"].values() for score in scores}
     found = []
-    # Figures of earlier versions have a mean of every criterion.
-    if unordered := figures.get("unordered"):
-        found.append(
-            "Excluded because their points are categories without an order, which have no mean: "
-            f"{', '.join(unordered)}."
-        )
+    if warning := warn_of_categories(figures):
+        found.append(warning)
     if among := sorted(scored & set(human_sources)):
         found.append(
             f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. They take ranks, and each is compared with each "
@@ -30,6 +26,15 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, k
     if warning := _warn_of_few_passages(figures, key):
         found.append(warning)
     return found
+
+
+def warn_of_categories(figures: Mapping[str, Any]) -> str:
+    """Return which criteria were left out of scores of systems, or of a replication, as they have no mean."""
+    # Figures of earlier versions have a mean of every criterion.
+    unordered = figures.get("unordered")
+    if not unordered:
+        return ""
+    return f"Excluded because their points are categories without an order, which have no mean: {', '.join(unordered)}."
 
 
 def _warn_of_few_passages(figures: Mapping[str, Any], key: str) -> str:

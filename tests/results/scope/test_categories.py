@@ -93,3 +93,19 @@ def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: 
 
 def _points(low: int, high: int) -> Scale:
     return Scale(kind=ScaleKind.ORDINAL, low=low, high=high)
+
+
+def test_a_project_of_categories_alone_has_no_systems(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    error = CriterionSpec(key="error", name="Error", statement="", scale=_points(0, 3), level=Level.NOMINAL)
+    rubric = create_rubric(project, name="One", preset="custom", criteria=[error])
+    question = make_question(make_passage(make_dataset(project, "d")))
+    candidates = [each for source in "ab" for each in make_candidates(question, source=source)]
+    for person in (make_membership(project), make_membership(project)):
+        judge(project, {each: {person: 2.0} for each in candidates}, rubric=rubric)
+    client = client_of(researcher)
+    for url in ("scores/systems/", "scores/replication/?first=1&second=2"):
+        response = client.get(f"/p/bridges/{url}")
+        assert response.status_code == 200, url
+        assert SAYS in response.content.decode(), url
