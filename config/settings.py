@@ -236,8 +236,11 @@ SECURE_SSL_REDIRECT = IS_HTTPS and env.flag("SSL_REDIRECT", default=True)
 # A monitor on this machine or in its network speaks plain http; these pages say nothing that is worth reading.
 SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(f'{SITE_PATH}/'[1:])}(health/(live|ready)|healthz|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
-SECURE_HSTS_PRELOAD = IS_HTTPS
+# A site below a path shares its host with others, for whose subdomains it doesn't decide.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS and env.flag("HSTS_SUBDOMAINS", default=not SITE_PATH)
+SECURE_HSTS_PRELOAD = SECURE_HSTS_INCLUDE_SUBDOMAINS
+if not SECURE_HSTS_INCLUDE_SUBDOMAINS:
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

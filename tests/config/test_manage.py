@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import psycopg2
 import pytest
@@ -78,6 +79,35 @@ def test_programs_without_manage_name_a_wrong_setting_without_a_traceback(progra
         1,
         ["DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer)."],
     )
+
+
+@pytest.mark.parametrize(
+    ("site_url", "over", "header"),
+    [
+        ("https://concord.example.org", {}, "max-age=31536000; includeSubDomains; preload"),
+        ("https://concord.example.org", {"HSTS_SUBDOMAINS": "0"}, "max-age=31536000"),
+        ("https://www.example.org/concord", {}, "max-age=31536000"),
+        ("https://www.example.org/concord", {"HSTS_SUBDOMAINS": "1"}, "max-age=31536000; includeSubDomains; preload"),
+        ("http://concord.example.org", {"HSTS_SUBDOMAINS": "1"}, "None"),
+    ],
+)
+def test_a_site_below_a_path_decides_nothing_for_the_subdomains_of_its_host(
+    site_url: str, over: dict[str, str], header: str
+) -> None:
+    ask = """if True:
+        import django
+        django.setup()
+        from django.middleware.security import SecurityMiddleware
+        from django.http import HttpResponse
+        from django.test import RequestFactory
+        request = RequestFactory().get("/", secure=True)
+        print(SecurityMiddleware(lambda _: HttpResponse())(request).get("Strict-Transport-Security"))
+    """
+    host = urlsplit(site_url).hostname or ""
+    done = run_program(
+        "-c", ask, DJANGO_SETTINGS_MODULE="config.settings", SITE_URL=site_url, ALLOWED_HOSTS=host, **over
+    )
+    assert (done.stdout.strip(), done.stderr) == (header, "")
 
 
 @pytest.mark.django_db(transaction=True)
