@@ -17,9 +17,10 @@ def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_co
 
     All versions of the given criteria with the same scale as the scope's own enter together, within its batch or stage,
     whatever dataset, split or source the candidates have. Controls enter if requested; scores without an annotator do
-    not.
+    not, and neither do the categories of other criteria, which only look like scores on this scale.
     """
     scales = scope.criterion.scales
+    criteria = [each for each in criteria if each.has_order or each.key == scope.criterion.key]
     # Another criterion may have been asked on this scale under one version of the rubric, and on another since.
     on_scale = [narrowed for each in criteria if (narrowed := each.on_scales(scales)).ids]
     judgments, parameters = select_counted(scope, criteria=on_scale)
