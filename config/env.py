@@ -31,16 +31,25 @@ _REQUIRED: Any = object()
 
 
 def explain_wrong_settings() -> None:
-    """Let a program that wrong settings end say what is wrong, without a traceback: for those that aren't manage.py."""
+    """Let a program that isn't manage.py, and that wrong settings end, say what is wrong without a traceback.
+
+    What other packages call improperly configured keeps its own.
+    """
     usual = sys.excepthook
 
     def explain(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-        if isinstance(error, ImproperlyConfigured):
+        if isinstance(error, ImproperlyConfigured) and _is_raised_here(where):
             print(error, file=sys.stderr)
         else:
             usual(kind, error, where)
 
     sys.excepthook = explain
+
+
+def _is_raised_here(where: TracebackType | None) -> bool:
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    return where is not None and Path(where.tb_frame.f_code.co_filename).is_relative_to(BASE_DIR / "config")
 
 
 def text(name: str, default: str = _REQUIRED) -> str:

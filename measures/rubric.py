@@ -149,6 +149,14 @@ class RubricPreset:
     criteria: tuple[CriterionSpec, ...]
 
 
+def has_order(level: str, low: float, high: float) -> bool:
+    """Return whether the points of a scale are more than categories, so that they have a mean.
+
+    Of two points the mean is always the share of the higher one.
+    """
+    return level != Level.NOMINAL or high - low < 2
+
+
 def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = str) -> str | None:
     """Return what is wrong with an answer, or None if it is valid.
 

@@ -130,7 +130,7 @@ def generate(batch: Batch, on_progress: OnProgress | None = None) -> Generated:
     # else.
     corpus = _read_corpus(batch, plan.seed)
     criteria = find_quality_criteria(batch)
-    pool = list(Item.objects.filter(pool_of=batch))
+    pool = list(Item.objects.filter(pool_of=batch).order_by("pk"))
     tick = _count_passages(plan, corpus, on_progress)
     known = _make_known_answers(plan, corpus, pool, criteria, tick)
     scored = _find_scored(batch, plan, pool, criteria) if plan.known_hit_every else []

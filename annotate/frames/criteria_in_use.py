@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch, Judgment
-from measures.rubric import Level
+from measures.rubric import has_order
 from projects.models import Criterion, Project
 from projects.rubric.rubrics import current_rubric
 
@@ -36,8 +36,8 @@ class CriterionInUse:
 
     @property
     def has_order(self) -> bool:
-        """Whether its points are more than categories, so that they have a mean; two points always have one."""
-        return self.level != Level.NOMINAL or self.high - self.low < 2
+        """Whether its points have a mean."""
+        return has_order(self.level, self.low, self.high)
 
     def on_scales(self, names: Collection[str]) -> "CriterionInUse":
         """Return the criterion with those of its versions alone that have one of these scales; possibly with none."""

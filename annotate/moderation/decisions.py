@@ -183,7 +183,8 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     paying.approve_entries(assignment_ids=ids, actor=actor)
     after = {"counted": found.n_counted, "surplus": found.n_surplus}
     log.record(project, actor, Act.ACCEPT_WORK_AFTER_ALL, assignment, after=after, why=why.strip())
-    notices.send_acceptance(annotator=assignment.annotator, actor=actor)
+    if assignment.annotator.kind == Membership.Kind.PERSON:
+        notices.send_acceptance(annotator=assignment.annotator, actor=actor)
     return found
 
 

@@ -22,6 +22,7 @@ State = ProlificBonus.State
 MOST_LINES = 200
 MOST_CENTS = 10_000
 """The largest single bonus: amounts are in units, and whoever enters cents is stopped here."""
+_AT_ENDS = re.compile(r"^[\s,;]+|[\s,;]+$")
 
 
 def read_lines(study: ProlificStudy, text: str) -> dict[Membership, int]:
@@ -211,7 +212,7 @@ def _find_entries(bonus: ProlificBonus) -> QuerySet[PanelPayment]:
 def _split_line(line: str) -> tuple[str, str]:
     """Return the pseudonym and the amount of a line, as people write it or paste it from a spreadsheet."""
     # One mark parts the columns; a comma after it belongs to the amount, where it can be the decimal mark.
-    name, *rest = re.split(r"[^\S\t]*[\t,;][^\S\t]*|\s+", line.replace('"', "").strip(" \t,;"), maxsplit=1)
+    name, *rest = re.split(r"[^\S\t]*[\t,;][\s;]*|\s+", _AT_ENDS.sub("", line.replace('"', "")), maxsplit=1)
     return name, "".join(rest)
 
 

@@ -239,13 +239,13 @@ def raise_limit(*, study: ProlificStudy, actor: Membership, most_places: int) ->
     Raises Refused for a draft, for fewer places than are on the platform, and for a number that no study can have.
     """
     _check_ranges({"most_places": most_places})
-    check_limit(study, most_places)
     cost = ask_cost(accounts.open_client(actor.project), study, most_places)
     with transaction.atomic():
         lock_actor(actor)
         locked = ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
         if locked.is_draft:
             raise Refused("The study is still a draft. Edit the draft to change its places.", field="most_places")
+        check_limit(locked, most_places)
         before = {"most_places": locked.most_places}
         ProlificStudy.objects.filter(pk=study.pk).update(most_places=most_places, most_cost_cents=cost)
         after = {"most_places": most_places}

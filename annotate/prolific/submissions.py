@@ -203,13 +203,24 @@ def approve_wanted(study: ProlificStudy, client: Client, *, now: datetime | None
     # The platform passes over rejected ones in bulk.
     alone = [each for each in rows if each.status == Status.REJECTED]
     together = [each.external_id for each in rows if each.status != Status.REJECTED]
+    tried = ProlificSubmission.objects.filter(pk__in=[each.pk for each in rows])
     if len(together) > 1:
         client.post("/api/v1/submissions/bulk-approve/", {"submission_ids": together}, repeats=True)
+        tried.exclude(status=Status.REJECTED).update(approval_tried_at=now)
     else:
         alone = rows
+    refusals = []
     for row in alone:
-        _approve_one(row, client)
-    ProlificSubmission.objects.filter(pk__in=[each.pk for each in rows]).update(approval_tried_at=now)
+        try:
+            _approve_one(row, client)
+        except PlatformError as error:
+            # One that the platform doesn't take holds up no other.
+            if error.status not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
+                raise
+            refusals.append(error)
+        tried.filter(pk=row.pk).update(approval_tried_at=now)
+    if refusals:
+        raise refusals[0]
     return len(rows)
 
 

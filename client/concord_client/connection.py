@@ -23,6 +23,7 @@ TRIES = 5
 LONGEST_WAIT = 120.0
 BUSY = (429, 502, 503, 504)
 """Too many requests, or a site that starts again, whose proxy answers for it meanwhile."""
+IS_CHANGED = "arrived damaged or changed: its hash isn't the frozen one. Download it again."
 CHUNK = 1 << 16
 
 Query = Mapping[str, Any]
@@ -82,7 +83,7 @@ class Connection:
                 file.write(chunk)
         if sha256 and read_sha256(part) != sha256:
             part.unlink()
-            raise ConcordError(f"{to.name} came with another hash than was frozen. Download it again.")
+            raise ConcordError(f"{to.name} {IS_CHANGED}")
         return part.replace(to)
 
     def download_rest(self, path: str, to: Path, n_bytes: int) -> None:

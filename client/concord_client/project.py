@@ -11,7 +11,7 @@ from uuid import uuid4
 import pandas as pd
 
 from . import frames
-from .connection import Connection, quote_path
+from .connection import IS_CHANGED, Connection, quote_path
 from .errors import ConcordError, JobFailed, RetiredSet
 from .tables import SetTables, is_whole, list_tables
 
@@ -351,7 +351,7 @@ class Project:
             self._connection.download_rest(place, part, file["n_bytes"])
             if not is_whole(part, file):
                 part.unlink()
-                raise ConcordError(f"{file['name']} came with another hash than was frozen. Download it again.")
+                raise ConcordError(f"{file['name']} {IS_CHANGED}")
             part.replace(paths[name])
         return SetTables(folder, paths)
 

@@ -14,7 +14,7 @@ from projects.errors import Refused, TooManyRequests
 from projects.models import Act, ApiToken, Membership, Project, User
 from projects.web.keyed_forms import make_secret
 
-HOW_TO_GET_ONE = "Create a new one in its project, under Admin › API tokens."
+HOW_TO_GET_ONE = "Create a new one in the project, under Admin › API tokens."
 MARK = "concord_"
 """The beginning of every token, by which people and scanners of source code recognise one."""
 SHOWN = len(MARK) + 6

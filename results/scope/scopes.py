@@ -114,7 +114,7 @@ def warn_of_no_order(criterion: CriterionInUse) -> str:
         return ""
     return (
         f"“{criterion.name}” is nominal: its points are categories without an order, so means, medians, z scores and "
-        "correlations of them say nothing. Report its nominal alpha, and count the categories in the raw export."
+        "correlations of them are meaningless. Report its nominal alpha, and count the categories in the raw export."
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from annotate.models import Batch
-from measures.rubric import Level
+from measures.rubric import has_order
 from projects.language.amounts import CURRENCY
 from results.models import Study
 from results.sets.agreement_text import write_agreement
@@ -12,8 +12,6 @@ from results.sets.markdown import escape_cell
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
 
-LEAST_CATEGORIES = 3
-"""A nominal criterion with as many points has no mean; of two points, the mean is the share of the higher one."""
 DATASHEET = "datasheet.md"
 SIMULATED = "has_simulated_annotators"
 """The key of the figures that tells whether some judgments are by programs."""
@@ -127,10 +125,10 @@ def _list_limitations(about: Terms, figures: dict[str, Any], settings: Settings)
     for each in figures["criteria"]:
         if each["agreement"]["alpha"] is None:
             yield f"- Agreement on {each['criterion']} is undefined: {each['agreement']['undefined']}."
-        if each["level"] == Level.NOMINAL and each["scale_high"] - each["scale_low"] + 1 >= LEAST_CATEGORIES:
+        if not has_order(each["level"], each["scale_low"], each["scale_high"]):
             yield (
                 f"- The points of {each['criterion']} are categories without an order: its gold scores, z scores and "
-                "ceiling treat them as numbers and say nothing. Use its single judgments."
+                "ceiling treat them as numbers and are meaningless. Use its single judgments."
             )
     yield (
         "- Candidates of the same passage are not independent of each other. Intervals over passages allow for this "

@@ -103,9 +103,11 @@ class SetForm(FacetsForm):
         self.offer_facets(project)
         self.offered_studies = list(find_studies(project))
         if self.offered_studies:
+            names = {each.key: each.name for each in self.criteria_in_use}
             self.fields["studies"].choices = [  # type: ignore[attr-defined]
-                (each.number, f"{each.number} · {each.name} ({each.settings['criterion']})")
+                (each.number, f"{each.number} · {each.name} ({names.get(key, key)})")
                 for each in self.offered_studies
+                for key in [each.settings["criterion"]]
             ]
         else:
             del self.fields["studies"]

@@ -1,11 +1,13 @@
 """Two evaluations of one kind side by side: their settings, and the tables that both have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
-from results.models import Study
+from results.models import MetricRun, Study
 from results.studies.kinds import Section
+from results.studies.metrics_chosen import make_labels
 from results.studies.presentation import format_metric, list_sections, list_settings
 from results.studies.tables import Column, ColumnKind, Estimate, Missing, Table, Value, Wording, word_for_page
 
@@ -20,7 +22,11 @@ class Comparison:
 
 def compare(first: Study, second: Study) -> Comparison:
     """Return what both evaluations have side by side, with the difference where both have a number."""
-    listed = [{_match(each): each for each in list_sections(study) if each.table.n_keys} for study in (first, second)]
+    labels = _name_metrics(first, second)
+    listed = [
+        {_match(each): each for each in list_sections(study, labels=labels) if each.table.n_keys}
+        for study in (first, second)
+    ]
     sections = [
         _compare_sections(section, listed[1][name], first, second)
         for name, section in listed[0].items()
@@ -31,6 +37,17 @@ def compare(first: Study, second: Study) -> Comparison:
         for one, other in (listed, listed[::-1])
     ]
     return Comparison(sections, _list_left_out(first, second, "table", alone))
+
+
+def _name_metrics(first: Study, second: Study) -> dict[str, str]:
+    """Return the names of the metrics of both: one metric has one name, and metrics that differ have different ones."""
+    stored = {each["subject"]: each for study in (first, second) for each in (study.result or {}).get("metrics", [])}
+    return make_labels([_remake_run(each) for each in stored.values()])
+
+
+def _remake_run(metric: Mapping[str, Any]) -> MetricRun:
+    names = ("subject", "title", "settings", "origin")
+    return MetricRun(**{name: metric[name] for name in names if name in metric})
 
 
 def compare_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:

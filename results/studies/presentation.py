@@ -29,12 +29,12 @@ class MissingScores:
     has_more: bool
 
 
-def read_about(study: Study, *, with_texts: bool = False) -> About:
-    """Return what the kind of an evaluation needs to show its result."""
+def read_about(study: Study, *, with_texts: bool = False, labels: Mapping[str, str] | None = None) -> About:
+    """Return what the kind of an evaluation needs to show its result; `labels` name metrics otherwise than it does."""
     result, settings = study.result, Settings.from_dict(study.settings)
     assert result is not None
     criterion = result["criterion"]["name"]
-    labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
+    own = {metric["subject"]: metric["label"] for metric in result["metrics"]}
     least = settings.least_judgments
     wording = result.get(WORDING, 1)
     notes = ["Missing scores count as zero."] if settings.as_zero else []
@@ -47,7 +47,7 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         n=result["n"],
         one_against_others=result["ceiling"],
         reliability=result.get("reliability"),
-        labels=labels,
+        labels={subject: (labels or own)[subject] for subject in own},
         basis=f"criterion: {criterion.rstrip('. ')}; gold score: {settings.gold_in_words.replace(';', ',')}",
         counted=f"n = {result['n']:,} {name_counted_unit(study)}, judgments of each at least {least}",
         least_judgments=least,
@@ -82,11 +82,11 @@ def format_metric(metric: Mapping[str, Any]) -> str:
     return f"{metric['title']} ({settings or 'no settings'})"
 
 
-def list_sections(study: Study, *, with_texts: bool = False) -> list[Section]:
-    """Return every table and chart of a finished evaluation."""
+def list_sections(study: Study, *, with_texts: bool = False, labels: Mapping[str, str] | None = None) -> list[Section]:
+    """Return every table and chart of a finished evaluation; `labels` name metrics otherwise than it does."""
     if not study.result or study.kind not in KINDS:
         return []
-    about = read_about(study, with_texts=with_texts)
+    about = read_about(study, with_texts=with_texts, labels=labels)
     return [_complete_section(section, about) for section in KINDS[study.kind].sections(about)]
 
 

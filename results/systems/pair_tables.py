@@ -7,6 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.tables.tables import Column, Estimate, Missing, Table, Value
 from results.systems.pairs import TESTS, Measure
+from results.systems.warnings import list_notes
 
 Figures = Mapping[str, Any]
 MOST_DRAWN = 28
@@ -48,10 +49,8 @@ def tabulate_pairs(figures: Figures, *, key: str) -> Table:
         f"Each pair of systems on the questions that both answered ({scope}; {NAMES[measure]} of an answer; two-sided "
         f"p by {TESTS[figures['test']]}, Holm's correction over {n:,} pairs; 95 % CI by the jackknife over passages)."
     )
-    return Table(
-        "pairs", "Pairs of systems", columns, rows, caption, n_keys=2, notes=figures["notes"].get(key, []),
-        label="system-pairs",
-    )  # fmt: skip
+    notes = [*figures["notes"].get(key, []), *list_notes(figures, key)]
+    return Table("pairs", "Pairs of systems", columns, rows, caption, n_keys=2, notes=notes, label="system-pairs")
 
 
 def chart_pairs(figures: Figures, *, key: str) -> Chart:

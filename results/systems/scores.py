@@ -131,7 +131,8 @@ def _fetch_sums(
 ) -> tuple[Frames, Frames]:
     """Return the sums of each unit and the z scores of the ratings by criterion: no more is kept in memory.
 
-    Norms are over all `criteria`, also over those that have no scores here because they were asked on several scales.
+    Norms are over all `criteria` whose points have an order, also over those that have no scores here because they were
+    asked on several scales.
     """
     sums, z = {}, {}
     norms: dict[tuple[str, ...], pd.DataFrame] = {}

@@ -9,6 +9,7 @@ from projects.language.amounts import plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
 from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
+from results.systems.warnings import list_notes
 
 Figures = Mapping[str, Any]
 MEASURES = {"z": "mean z", "raw": "mean"}
@@ -35,7 +36,8 @@ def tabulate_replication(figures: Figures, *, key: str) -> list[Table]:
     ]
     n = max((len(each["systems"]) for each in found.values()), default=0)
     caption = f"Correlation of the systems' scores in two batches ({scope}; n = {n:,} systems in both; no intervals)."
-    tables = [Table("correlation", "Correlation of system scores", columns, rows, caption, label="replication")]
+    title, notes = "Correlation of system scores", list_notes(figures, key)
+    tables = [Table("correlation", title, columns, rows, caption, notes=notes, label="replication")]
     for measure, name in MEASURES.items():
         systems = found.get(measure, {}).get("systems", [])
         if systems:
@@ -47,7 +49,8 @@ def tabulate_replication(figures: Figures, *, key: str) -> list[Table]:
             ]
             rows = [[each["source"] or "unspecified", each["first"], each["second"]] for each in systems]
             caption = f"{title} ({scope}; n = {len(rows):,} systems; means over their ratings)."
-            tables.append(Table(f"systems-{measure}", title, columns, rows, caption, label=f"replication-{measure}"))
+            label = f"replication-{measure}"
+            tables.append(Table(f"systems-{measure}", title, columns, rows, caption, notes=notes, label=label))
     return tables
 
 
@@ -95,6 +98,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
     if unranked := [str(row[1]) for row in rows if row[0] is None]:
         notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")
+    notes += list_notes(figures, key)
     title, label = "System scores", "system-scores"
     tables = [Table("scores", title, columns, rows, caption, n_keys=2, foot=people, notes=notes, label=label)]
     if not key and len(figures["criteria"]) > 1:
@@ -200,4 +204,5 @@ def tabulate_matrix(figures: Figures, *, key: str) -> Table:
         f"Whether the system of the row is better than that of the column ({scope}; "
         f"n = {len(compared):,} systems; p of one-sided Mann-Whitney tests, not corrected for multiple comparisons)."
     )
-    return Table("matrix", "p-value of each pair of systems", columns, rows, caption, label="system-p-values")
+    title, notes = "p-value of each pair of systems", list_notes(figures, key)
+    return Table("matrix", title, columns, rows, caption, notes=notes, label="system-p-values")

@@ -82,6 +82,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     if state.figures:
         key = _choose_key(form)
         context |= {"found": state.figures["by"].get(key), "warning": warn_of_categories(state.figures)}
+        context["is_excluded"] = any(each.key == key and not each.has_order for each in form.criteria)
         context["charts"] = {chart.name: chart for chart in charts.chart_replication(state.figures, key=key)}
         correlation, *systems = tables.tabulate_replication(state.figures, key=key)
         context |= {"tables": {"correlation": correlation}, "system_tables": systems}

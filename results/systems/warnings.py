@@ -37,6 +37,11 @@ def warn_of_categories(figures: Mapping[str, Any]) -> str:
     return f"Excluded because their points are categories without an order, which have no mean: {', '.join(unordered)}."
 
 
+def list_notes(figures: Mapping[str, Any], key: str) -> list[str]:
+    """Return what files of a table over all criteria say of those that are not in it."""
+    return [] if key else list(filter(None, [warn_of_categories(figures)]))
+
+
 def _warn_of_few_passages(figures: Mapping[str, Any], key: str) -> str:
     """Return the warning of few passages on a criterion, or on all; nothing where they are enough."""
     if figures.get("unit") != PASSAGES:

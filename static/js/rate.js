@@ -323,7 +323,7 @@ function send() {
 
 // Everything is saved as a draft first, so that nothing depends on the submit alone.
 async function prepare() {
-  if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stopped";
+  if (!(await drafts.makeReady())) return whyNot();
   if (lacksRatings()) return "incomplete"; // a rating was cleared while the form waited, here or in another tab
   time.tick();
   fillInToken();
@@ -332,14 +332,18 @@ async function prepare() {
   return "ready";
 }
 
-function fillInToken() {
-  form.elements.csrfmiddlewaretoken.value = drafts.csrf;
+async function renewToken() {
+  if (!(await drafts.confirm())) return whyNot();
+  fillInToken();
+  return "ready";
 }
 
-async function renewToken() {
-  const isSame = await drafts.refresh();
-  fillInToken();
-  return isSame;
+function whyNot() {
+  return drafts.isUnreachable ? "wait" : "stopped";
+}
+
+function fillInToken() {
+  form.elements.csrfmiddlewaretoken.value = drafts.csrf;
 }
 
 // --- start

@@ -336,6 +336,25 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
     assert not Draft.objects.exists()
 
 
+def test_a_submit_waits_while_the_server_can_not_say_who_is_signed_in(page: Page) -> None:
+    for key in "543":
+        page.keyboard.press(key)
+    saved(page).to_have_text(SAVED)
+    asked = []
+
+    def restart(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=503) if len(asked) == 1 else route.continue_()
+
+    intercept(page, "**/session/", restart)
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, 3]
+    assert len(asked) == 2
+
+
 def test_a_submit_from_a_tab_whose_person_has_changed_changes_nothing(page: Page, other_annotator: Membership) -> None:
     for key in "543":
         page.keyboard.press(key)

@@ -1,6 +1,8 @@
+import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
@@ -177,3 +179,22 @@ def test_nothing_else_reads_the_environment() -> None:
         "measures/neural/environment.py",
         "projects/processes/start.py",
     }
+
+
+def test_what_another_package_calls_improperly_configured_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    env.explain_wrong_settings()
+    told = []
+    for fail in (lambda: env.number("NOT_THERE"), lambda: settings.NOT_THERE_EITHER, raise_here):
+        try:
+            fail()
+        except (ImproperlyConfigured, AttributeError) as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+        told.append("Traceback" in capsys.readouterr().err)
+    assert told == [False, True, True]
+
+
+def raise_here() -> None:
+    raise ImproperlyConfigured("Not by the settings of the site.")

@@ -73,6 +73,7 @@ export class Drafts {
     this.sending = null;
     this.isClosed = false;
     this.isSignedOut = false;
+    this.isAnothers = false; // somebody else has signed in, and the page is left
     this.isSentElsewhere = false; // by another tab, with nothing changed here since
     this.ended = "";
     this.trouble = "";
@@ -258,6 +259,7 @@ export class Drafts {
     const { user, csrf } = await response.json();
     if (user === undefined || !csrf) return false; // not what the server says
     if (String(user) !== this.user) {
+      this.isAnothers = true;
       wipe(this.key);
       location.reload();
       return false;
@@ -291,13 +293,18 @@ export class Drafts {
   // Before the form is submitted: saves everything, and checks that the session and the token are valid.
   async makeReady() {
     if (!(await this.flush())) return false;
-    if (this.isClosed || performance.now() - this.lastGoodAt < 30000) return true;
+    return this.isClosed || performance.now() - this.lastGoodAt < 30000 || this.confirm();
+  }
+
+  // Returns whether the same person is still signed in. Where the server doesn't say, it counts as unreachable.
+  async confirm() {
     try {
-      return await this.refresh();
+      if (await this.refresh()) return true;
     } catch {
-      this.failed();
-      return false;
+      // no network
     }
+    if (!this.isSignedOut && !this.isAnothers) this.failed();
+    return false;
   }
 
   // The server has everything but what changed while it answered; other tabs with this HIT say so if it was submitted.

@@ -6,7 +6,7 @@ const GATEWAY_ERRORS = [502, 503, 504]; // the server restarts, or cannot be rea
 
 export class Submission {
   // prepare(): fills in the form and returns "ready", "wait" (no network), or why it is not sent: "incomplete" or "stopped";
-  // renew(): gives the form a new token, and returns whether the same person is still signed in;
+  // renew(): gives the form a new token, and returns the same;
   // onState(state): "sending", "waiting" or that reason;
   // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page of its own
   constructor({ form, prepare, renew, onState, onSent }) {
@@ -50,7 +50,8 @@ export class Submission {
       response = await this.post();
       // the token is outdated, or somebody else has signed in since the last draft was saved
       if ([403, 404].includes(response.status)) {
-        if (!(await this.renew())) return "stopped";
+        const renewed = await this.renew();
+        if (renewed !== "ready") return renewed;
         response = await this.post();
       }
       if (GATEWAY_ERRORS.includes(response.status)) return "wait";

@@ -142,6 +142,16 @@ def test_many_rejected_of_one_annotator_are_one_message_that_leads_to_them(
     assert_sound()
 
 
+def test_programs_get_no_message_that_their_work_is_approved_after_all(
+    project: Project, batch: Batch, manager: Membership
+) -> None:
+    program = make_membership(project, kind=Membership.Kind.SIMULATED)
+    (work,) = rate(program)
+    reject(project, manager, only(work))
+    decisions.accept(project=project, actor=manager, assignment=work, why="It is right.")
+    assert not notices.fetch_unread([program]).get(program.pk)
+
+
 def test_unpaid_takes_the_pay_back_and_accepting_after_all_gives_it_again(
     project: Project, batch: Batch, annotator: Membership, manager: Membership
 ) -> None:

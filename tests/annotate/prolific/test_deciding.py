@@ -292,6 +292,25 @@ def test_rejections_are_taken_back_on_the_page(scene: Scene, client_of: SignIn) 
     assert {person.session.state for person in people} == {"approved"}
 
 
+def test_an_approval_that_is_refused_holds_up_no_other(scene: Scene) -> None:
+    """Together those that wait, and each rejected one by itself."""
+    fake, people = scene.fake, [scene.come() for _ in range(4)]
+    for person in people:
+        person.finish()
+    tending.tend(scene.study.pk, is_prompt=True)
+    for person in people[:2]:
+        submissions.reject(row=person.row, actor=scene.manager, category="LOW_EFFORT", message=WHY)
+    submissions.want_approval(study=scene.study, actor=scene.manager, chosen=scene.study.submissions.all())
+    del fake.platform.submissions[people[0].submission]
+    with pytest.raises(PlatformError):
+        submissions.approve_wanted(scene.study, fake.client(), now=fake.now)
+    assert submissions.approve_wanted(scene.study, fake.client(), now=fake.now) == 0, "each was tried"
+    fake.platform.settle()
+    fake.pass_time(minutes=1)
+    submissions.read_all(scene.study, fake.client())
+    assert [person.session.state for person in people] == ["rejected", "approved", "approved", "approved"]
+
+
 @pytest.mark.parametrize(
     ("line", "cents"),
     [
@@ -303,6 +322,9 @@ def test_rejections_are_taken_back_on_the_page(scene: Scene, client_of: SignIn) 
         ("{},1,50", 150),
         ("  {} ; 0,05 ", 5),
         ("{} 2.", 200),
+        ("{}\t\t1.50", 150),
+        ("{};;1.50", 150),
+        ("{} 1.50\u00a0", 150),
     ],
 )
 def test_bonuses_are_pasted_from_a_spreadsheet(scene: Scene, line: str, cents: int) -> None:

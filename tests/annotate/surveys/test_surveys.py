@@ -268,7 +268,10 @@ def test_answers_go_when_somebody_leaves(
         send(client_of(member), survey)
     withdraw = reverse("annotate:consent-withdraw", args=[project.slug])
     SurveyResponse.objects.update(may_publish=False)
-    page, in_files = client_of(annotator).get(withdraw).text, "Files created earlier still contain answers to surveys"
+    page, in_files = (
+        client_of(annotator).get(withdraw).text,
+        "Files created earlier may still contain answers to surveys",
+    )
     assert "Your answers to surveys are deleted" in page
     assert in_files not in page
     SurveyResponse.objects.update(may_publish=True)

@@ -84,7 +84,14 @@ def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: 
     assert found["figures"]["unordered"] == ["Error"]
     assert [row["source"] for row in found["figures"]["scores"][""]] == ["good", "bad"]
     assert any(each.startswith("Excluded because their points are categories") for each in found["figures"]["warnings"])
-    response = client_of(researcher).get("/p/bridges/scores/systems/", {"criterion": "error"})
+    client = client_of(researcher)
+    for name in ("scores", "pairs"):
+        files = [
+            client.get(f"/p/bridges/scores/systems/tables/{name}.md", {"test": "sign_flip", "criterion": key}).text
+            for key in ("", "quality")
+        ]
+        assert [SAYS in each for each in files] == [True, False], "a table over all criteria says which are not in it"
+    response = client.get("/p/bridges/scores/systems/", {"criterion": "error"})
     html = condense(response.content.decode())
     assert "<bdi>Error</bdi>" in html
     assert "No judgments here yet." not in html

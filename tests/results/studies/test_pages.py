@@ -310,6 +310,23 @@ def test_two_evaluations_are_compared_metric_by_metric_in_whatever_order(
         assert all(row[at] == row[at + 1] for row in table.rows for at in of_one), table.title
 
 
+def test_a_comparison_tells_metrics_of_one_name_apart(
+    judged: Project, runs: list[MetricRun], researcher: Membership
+) -> None:
+    """In an evaluation of its own each is called by its title alone."""
+    for run, model in zip(runs, "ab", strict=False):
+        MetricRun.objects.filter(pk=run.pk).update(title="Score", settings={"model": model})
+        run.refresh_from_db()
+    near, far, constant = runs
+    first, second = (study(judged, researcher, [each, constant], n_resamples=100) for each in (near, far))
+    both = study(judged, researcher, [near, far], n_resamples=100)
+    table = compare(first, second).sections[0].table
+    assert [row[0] for row in table.rows] == ["Score (model a)", constant.title, "Score (model b)"]
+    table = compare(first, both).sections[0].table
+    (row,) = (row for row in table.rows if row[0] == "Score (model a)")
+    assert row[1] == row[2], "one metric is one row, however each evaluation calls it"
+
+
 def test_a_comparison_names_what_one_evaluation_has_alone(
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
