@@ -96,7 +96,7 @@ check-style: $(INSTALLED_DEV)
 	$(PY) -m ruff format --check .
 
 check-templates: $(INSTALLED_DEV)
-	$(VENV)/bin/djangofmt --quiet --check templates
+	$(VENV)/bin/djangofmt --check templates
 	$(PY) -m djlint --quiet --lint templates
 
 check-layers: $(INSTALLED_DEV)

@@ -16,6 +16,7 @@ from results.agreement.alpha import warn_of_few
 from results.disagreements.spread import MOST_ITEMS, count_remarks, fetch_items
 from results.overview.batch_tables import tabulate_batch
 from results.reports.views import fetch_figures, report_context, require_figures
+from results.scope.scopes import warn_of_no_order
 
 
 @requires(Right.READ)
@@ -30,6 +31,7 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         "batch": batch,
         "criteria": criteria,
         "chosen": chosen,
+        "no_order": warn_of_no_order(chosen),
         "most_items": MOST_ITEMS,
         **report_context(request, state),
     }

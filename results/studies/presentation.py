@@ -6,10 +6,12 @@ from typing import Any
 
 from django import forms
 
+from annotate.frames.criteria_in_use import criteria_in_use
 from measures.gold_rules import GoldRule
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
 from results.models import Study
+from results.scope.scopes import warn_of_no_order
 from results.studies import intervals
 from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
@@ -181,6 +183,7 @@ def list_warnings(study: Study) -> list[str]:
         *kind.warnings(figures),
         *intervals.list_warnings(figures),
         *_warn_of_ratings(study),
+        *_warn_of_categories(study),
     ]
     # An evaluation that is read from a set has them all stored.
     return list(dict.fromkeys(found))
@@ -197,6 +200,16 @@ def _warn_of_ratings(study: Study) -> list[str]:
         "the evaluation again to compare z scores with z scores."
     )
     return [sentence]
+
+
+def _warn_of_categories(study: Study) -> list[str]:
+    """Return that means of categories are meaningless; evaluations of earlier versions have no such warning stored."""
+    # Read from the files of a set, where warnings were frozen with the figures.
+    if study._state.adding:
+        return []
+    criterion = next((each for each in criteria_in_use(study.project) if each.key == study.settings["criterion"]), None)
+    warning = warn_of_no_order(criterion) if criterion else ""
+    return [warning] if warning else []
 
 
 def compares_z_scores(study: Study) -> bool:

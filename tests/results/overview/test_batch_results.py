@@ -41,6 +41,14 @@ def test_the_page_shows_alpha_the_worst_items_and_comments_on_them(
     assert again.status_code == 200
 
 
+def test_managers_go_on_from_a_trial_to_the_instructions(
+    trial: Batch, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    page = client_of(manager).get(reverse("results:batch-results", args=[project.slug, trial.number])).text
+    edit = reverse("projects:instructions-edit", args=[project.slug])
+    assert f'<a class="button" href="{edit}">Instructions</a>' in page
+
+
 def test_a_batch_without_judgments_says_so(project: Project, researcher: Membership, client_of: SignIn) -> None:
     make_corpus(project)
     batch = judge(project, {}, kind="trial")
