@@ -152,7 +152,22 @@ class RubricPreset:
 def has_order(level: str, low: float, high: float) -> bool:
     """Return whether the points of a scale are more than categories, so that they have a mean.
 
-    Of two points the mean is always the share of the higher one.
+    Parameters
+    ----------
+    level : str
+        The level of measurement of the criterion.
+    low, high : float
+        The ends of its scale. Two points always have a mean: the share of the higher one.
+
+    Returns
+    -------
+    bool
+        False for a nominal criterion with three or more points.
+
+    Examples
+    --------
+    >>> has_order("nominal", 0, 1), has_order("nominal", 0, 3), has_order("ordinal", 1, 5)
+    (True, False, True)
     """
     return level != Level.NOMINAL or high - low < 2
 

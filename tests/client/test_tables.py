@@ -86,7 +86,7 @@ def test_tables_are_downloaded_once_and_read_from_disk(
     # What was there before it broke off was something else: it is not taken for the set.
     aggregated.unlink()
     part.write_bytes(b"x" * 100)
-    with pytest.raises(ConcordError, match=r"aggregated.parquet came with another hash"):
+    with pytest.raises(ConcordError, match=r"aggregated.parquet arrived damaged or changed"):
         remote.download_tables(made.number, tmp_path / "set")
     assert remote.download_tables(made.number, tmp_path / "set").open_arrow("aggregated").count_rows()
 
@@ -179,10 +179,10 @@ def test_every_file_of_a_set_is_compared_with_what_was_frozen(
         "iter_content",
         lambda self, size: (chunk[: -1 if size == CHUNK else None] for chunk in iter_content(self, size)),
     )
-    with pytest.raises(ConcordError, match=r"set.zip came with another hash"):
+    with pytest.raises(ConcordError, match=r"set.zip arrived damaged or changed"):
         remote.download_set(made.number, archive)
     assert read_sha256(archive) == made.sha256, "what was there stays"
-    with pytest.raises(ConcordError, match=r"long.csv came with another hash"):
+    with pytest.raises(ConcordError, match=r"long.csv arrived damaged or changed"):
         remote.read_set(made.number, "long.csv")
     with pytest.raises(ValueError, match=r"README.md is no table\. It is in the archive"):
         remote.read_set(made.number, "README.md")
