@@ -135,7 +135,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert "$5.76" in planned
     assert not Batch.objects.exists()
     assert "Personal HITs" not in planned
-    assert "Personal HITs" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="0.5")
+    assert "Personal HITs" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="2")
     response = confirm(client, url("batch-new"), {**CHOICE, "datasets": "one"}, name="First")
     assert response.status_code == 302
     made = Batch.objects.get()
