@@ -273,6 +273,9 @@ def name_act(act: str) -> str:
     return NAMES.get(act, act)
 
 
+PLURAL_KINDS = frozenset(("annotator figures", "guesses", "instructions", "quality rules"))
+
+
 @dataclass(frozen=True)
 class Named:
     """An object of the log: its kind, its name for people, and the address of its page, empty if it has none."""
@@ -280,6 +283,10 @@ class Named:
     kind: str
     name: str
     url: str = ""
+
+    @property
+    def this(self) -> str:
+        return f"{'these' if self.kind in PLURAL_KINDS else 'this'} {self.kind}"
 
 
 def describe_act(act: str, target: Named | None) -> str:
