@@ -17,9 +17,15 @@ from projects.tables.responses import answer_table
 from results.agreement import charts, tables
 from results.agreement.alpha import warn_of_few, warn_of_few_by_part
 from results.agreement.forms import AgreementForm
-from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
+from results.reports.views import (
+    choose_scope,
+    fetch_figures,
+    report_context,
+    require_figures,
+    require_scope,
+    scope_context,
+)
 from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
-from results.scope.scopes import warn_of_no_order
 
 PAGES = {
     "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),
@@ -44,8 +50,7 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     # A POST has been answered already: the figures are requested, and the page is loaded again.
     if isinstance(state, HttpResponse):
         return state
-    context |= {"scope": scope, "criterion": scope.criterion, "no_order": warn_of_no_order(scope.criterion)}
-    context |= report_context(request, state)
+    context |= {**scope_context(scope), **report_context(request, state)}
     if state.figures and "refusal" in state.figures:
         return render(request, template, {**context, "refusal": state.figures["refusal"], "figures": None})
     if state.figures and kind == "agreement":

@@ -18,8 +18,15 @@ from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
 from results.disagreements.tables import tabulate_items, tabulate_pairs, tabulate_passages
-from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
-from results.scope.scopes import scope_settings, warn_of_no_order
+from results.reports.views import (
+    choose_scope,
+    fetch_figures,
+    report_context,
+    require_figures,
+    require_scope,
+    scope_context,
+)
+from results.scope.scopes import scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
 SIZE = 25
@@ -40,8 +47,7 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
     state = fetch_figures(request, kind, settings)
     if isinstance(state, HttpResponse):
         return state
-    context |= {"scope": scope, "criterion": scope.criterion, "no_order": warn_of_no_order(scope.criterion)}
-    context |= {"by": by, **report_context(request, state)}
+    context |= {**scope_context(scope), "by": by, **report_context(request, state)}
     if by == "pairs":
         return render(request, TEMPLATE, {**context, **_show_pairs(request, state.figures, scope)})
     with snapshot():

@@ -21,7 +21,7 @@ from projects.models import Project
 from results.models import Report
 from results.reports.reports import ReportState, find_report, request_report
 from results.scope.forms import JudgmentsForm
-from results.scope.scopes import explain_several_scales
+from results.scope.scopes import explain_several_scales, warn_of_no_order
 
 
 def choose_scope(
@@ -45,6 +45,11 @@ def choose_scope(
         return _read_scope(form, needs_one_scale=needs_one_scale)
     except Refused as refusal:
         return render(request, template, {**context, "refusal": refusal.message})
+
+
+def scope_context(scope: Scope) -> dict[str, Any]:
+    """Return what the pages of a scope's figures show of it, with the warning about means of categories."""
+    return {"scope": scope, "criterion": scope.criterion, "no_order": warn_of_no_order(scope.criterion)}
 
 
 def require_scope(form: JudgmentsForm, *, needs_one_scale: bool = True) -> Scope:

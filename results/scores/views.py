@@ -19,8 +19,14 @@ from projects.tables.responses import answer_table
 from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.reports.reports import ReportState
-from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
-from results.scope.scopes import warn_of_no_order
+from results.reports.views import (
+    choose_scope,
+    fetch_figures,
+    report_context,
+    require_figures,
+    require_scope,
+    scope_context,
+)
 from results.scores import charts, tables
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
@@ -43,8 +49,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     # A POST has been answered already: the figures are requested, and the page is loaded again.
     if isinstance(state, HttpResponse):
         return state
-    context |= {"scope": scope, "criterion": scope.criterion, "no_order": warn_of_no_order(scope.criterion)}
-    context |= report_context(request, state)
+    context |= {**scope_context(scope), **report_context(request, state)}
     figures = state.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})

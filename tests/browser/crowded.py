@@ -7,13 +7,11 @@ that one. At full strength axe looks as well.
 
 from playwright.sync_api import Page
 
+from tests.browser.faint_text import IS_SHOWN
+
 FIND_CROWDED = """() => {
   const least = 24, near = least / 2, tolerance = 0.05;
-  const isShown = (element) => {
-    const { width, height, right, bottom } = element.getBoundingClientRect();
-    return width > 1 && height > 1 && right + scrollX > 0 && bottom + scrollY > 0
-      && element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
-  };
+  const isShown = IS_SHOWN;
   const isInline = (element) => getComputedStyle(element).display.startsWith("inline");
   // A link in a sentence is as high as the line: what stands beside it in its block is text, not only other targets.
   const isInText = (element) => {
@@ -49,7 +47,7 @@ FIND_CROWDED = """() => {
       crowded.push(`${Math.round(box.width)}×${Math.round(box.height)} ${element.outerHTML.slice(0, 200)}`);
   }
   return crowded;
-}"""
+}""".replace("IS_SHOWN", IS_SHOWN)
 """JavaScript: each target of less than 24 pixels whose circle of 24 pixels touches another target, or its circle."""
 
 

@@ -6,6 +6,13 @@ which is so on every page of Concord: no element covers a text of another one. A
 
 from playwright.sync_api import Page
 
+IS_SHOWN = """(element) => {
+    const { width, height, right, bottom } = element.getBoundingClientRect();
+    return width > 1 && height > 1 && right + scrollX > 0 && bottom + scrollY > 0
+      && element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
+  }"""
+"""JavaScript: whether an element is there to be seen, on the page and not beside it."""
+
 FIND_FAINT = """() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const colours = new Map(), styles = new Map(), strengths = new Map(), grounds = new Map();
@@ -42,11 +49,7 @@ FIND_FAINT = """() => {
   });
   const linear = (each) => each / 255 <= 0.04045 ? each / 255 / 12.92 : ((each / 255 + 0.055) / 1.055) ** 2.4;
   const light = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-  const isShown = (element) => {
-    const { width, height, right, bottom } = element.getBoundingClientRect();
-    return width > 1 && height > 1 && right + scrollX > 0 && bottom + scrollY > 0
-      && element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
-  };
+  const isShown = IS_SHOWN;
   const isOff = (element) => element.closest("svg, :disabled, [aria-disabled=true]")
     || element.closest("label")?.control?.disabled;
   const withText = new Set(document.querySelectorAll("select, textarea, "
@@ -66,7 +69,7 @@ FIND_FAINT = """() => {
     if (ratio < (isLarge ? 3 : 4.5)) faint.push(`${ratio.toFixed(2)}:1 ${element.outerHTML.slice(0, 200)}`);
   }
   return faint;
-}"""
+}""".replace("IS_SHOWN", IS_SHOWN)
 """JavaScript: each text that is too faint, with its contrast. What lies on an image or a gradient is not looked at."""
 
 
