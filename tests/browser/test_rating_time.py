@@ -13,6 +13,11 @@ from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 
 MINUTE_MS = 60_000
+TURN_SILENTLY_TO = """(state) => {
+  Object.defineProperty(document, "visibilityState", {value: state, configurable: true});
+}"""
+"""No event says that the page is hidden."""
+
 TURN_TO = """(state) => {
   Object.defineProperty(document, "visibilityState", {value: state, configurable: true});
   document.dispatchEvent(new Event("visibilitychange"));
@@ -68,11 +73,12 @@ def test_a_minute_after_the_last_sign_of_life_nothing_counts_any_more(page: Page
     assert counted[2] == 0
 
 
-def test_a_hidden_tab_does_not_count(page: Page) -> None:
+@pytest.mark.parametrize("turn_to", [TURN_TO, TURN_SILENTLY_TO], ids=["told", "silent"])
+def test_a_hidden_tab_does_not_count(page: Page, turn_to: str) -> None:
     page.clock.run_for(10_700)
-    page.evaluate(TURN_TO, "hidden")
+    page.evaluate(turn_to, "hidden")
     page.clock.run_for(20_000)
-    page.evaluate(TURN_TO, "visible")
+    page.evaluate(turn_to, "visible")
     page.clock.run_for(5_000)
     assert rate(page)[1] == pytest.approx(0.5 + 10.7 + 5, abs=0.2)
 
