@@ -15,21 +15,33 @@ from projects.models import Act, Membership
 CURRENCY = "USD"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 """The media type of Excel files."""
-HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
+HEAD = (
+    *("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency"),
+    *("panel", "participant"),
+)
 
 # One line for each annotator whose share is above 0; for a share of 0 no money is sent. LEFT JOIN, because imported and
 # simulated annotators have no account.
 #
 # The pay of a HIT that was rejected unpaid is taken back by an entry of its own, in the same payment or a later one.
+#
+# Who came by a panel has no name here but the platform's id of them, by which the platform or the institution pays. The
+# panel they joined last is the one they belong to.
 _LINES = """
 SELECT m.pseudonym, m.kind, coalesce(u.username, ''), concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')),
        coalesce(u.email, ''), count(*) FILTER (WHERE e.is_work AND e.cents > 0),
-       count(*) FILTER (WHERE e.is_work AND e.cents <= 0 AND e.is_taken_back), sum(e.cents)
+       count(*) FILTER (WHERE e.is_work AND e.cents <= 0 AND e.is_taken_back), sum(e.cents),
+       coalesce(p.name, ''), coalesce(p.external_id, '')
 FROM (SELECT annotator_id, assignment_id IS NOT NULL AS is_work, sum(cents) AS cents, min(cents) < 0 AS is_taken_back
       FROM annotate_ledgerentry WHERE payment_id = %s GROUP BY annotator_id, assignment_id) e
 JOIN projects_membership m ON m.id = e.annotator_id
 LEFT JOIN projects_user u ON u.id = m.user_id
-GROUP BY m.id, u.id HAVING sum(e.cents) > 0 ORDER BY m.pseudonym
+LEFT JOIN LATERAL (
+    SELECT panel.name, known.external_id
+    FROM annotate_panelparticipant known JOIN annotate_panel panel ON panel.id = known.panel_id
+    WHERE known.membership_id = m.id ORDER BY known.joined_at DESC, known.id DESC LIMIT 1
+) p ON TRUE
+GROUP BY m.id, u.id, p.name, p.external_id HAVING sum(e.cents) > 0 ORDER BY m.pseudonym
 """
 
 
@@ -47,6 +59,10 @@ class Line:
     n_rejected_unpaid: int
     """HITs that were rejected unpaid: the payment pays nothing for them, or deducts what an earlier one paid."""
     cents: int
+    panel: str
+    """The panel by which the annotator came, or ""."""
+    participant: str
+    """The ID of the annotator on the panel's platform."""
 
 
 def list_lines(payment: Payment) -> list[Line]:
@@ -60,11 +76,12 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
     """Return the payment as CSV, safe for spreadsheets; every download is recorded in the audit log."""
     rows: list[Sequence[Value]] = [HEAD]
     for line in _take_lines(payment, actor):
-        # People choose these three themselves, so they may begin with a formula.
-        names = [guard_text(text) for text in (line.username, line.name, line.email)]
+        # People choose these themselves, so they may begin with a formula.
+        *names, panel = [guard_text(text) for text in (line.username, line.name, line.email, line.panel)]
         # A plain number: a payment service would not read the sign or the commas that pages show.
         amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
-        rows.append([payment.number, line.pseudonym, line.kind, *names, line.n_hits, line.cents, amount, CURRENCY])
+        amounts = (line.n_hits, line.cents, amount, CURRENCY)
+        rows.append([payment.number, line.pseudonym, line.kind, *names, *amounts, panel, line.participant])
     return "".join(format_row(row) for row in rows)
 
 
@@ -92,7 +109,8 @@ def write_workbook(*, payment: Payment, actor: Membership) -> bytes:
         texts = [make_text(text) for text in (line.pseudonym, line.kind, line.username, line.name, line.email)]
         amount = WriteOnlyCell(sheet, line.cents / 100)
         amount.number_format = "0.00"
-        sheet.append([payment.number, *texts, line.n_hits, line.cents, amount, CURRENCY])
+        origin = [make_text(text) for text in (line.panel, line.participant)]
+        sheet.append([payment.number, *texts, line.n_hits, line.cents, amount, CURRENCY, *origin])
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()

@@ -8,13 +8,16 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 from django.urls import reverse
+from openpyxl import load_workbook
 
-from annotate.models import LedgerEntry, Payment
+from annotate.models import LedgerEntry, Panel, Payment
 from annotate.onboarding import erasing
+from annotate.panels import sessions
 from annotate.payments import ledger, paying
 from annotate.payments import payment_file as payment_files
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from tests.annotate.panels.samples import make_panel, member_of, open_link, session_id, session_of
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.factories import make_membership, make_project
 from tests.page_reader import condense, read
@@ -311,6 +314,32 @@ def test_the_file_names_people_and_is_safe_in_a_spreadsheet(project: Project, ma
     line = last_line()
     assert (line.act, line.actor, line.object_id) == ("download payment", manager, str(payment.pk))
     assert "example.org" not in str(line.after)
+
+
+def test_the_file_has_the_platforms_id_of_who_came_by_a_panel(
+    project: Project, manager: Membership, annotator: Membership
+) -> None:
+    """They have neither name nor email. Whom two panels sent belongs to the one that they joined last."""
+    paid_batch(project, n_hits=3)
+    first, last = (make_panel(manager, name=name, platform=Panel.Platform.CONNECT) for name in ("Spring", "=Fall"))
+    client, _ = open_link(first, "pia")
+    pia = member_of(first, "pia")
+    for member in (pia, annotator):
+        earn(member, 100, is_approved=True)
+    payment = paying.make_payment(project=project, actor=manager)
+    assert find_origins(payment, manager) == {pia.pseudonym: ("Spring", "pia"), annotator.pseudonym: ("", "")}
+    sessions.record(session_of(first, "pia"), "returned", actor=manager)
+    open_link(last, "pia", client, session=session_id("fall"))
+    assert find_origins(payment, manager)[pia.pseudonym] == ("'=Fall", "pia")
+    sheet = load_workbook(io.BytesIO(payment_files.write_workbook(payment=payment, actor=manager))).worksheets[0]
+    ends = {tuple(cell.value or "" for cell in row[-2:]) for row in sheet.iter_rows()}
+    assert ends == {("panel", "participant"), ("=Fall", "pia"), ("", "")}
+
+
+def find_origins(payment: Payment, manager: Membership) -> dict[str, tuple[str, str]]:
+    text = payment_files.write_file(payment=payment, actor=manager)
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return {row["annotator"]: (row["panel"], row["participant"]) for row in rows}
 
 
 def test_hourly_pay_is_of_measured_time_and_not_given_on_too_little(project: Project, annotator: Membership) -> None:
