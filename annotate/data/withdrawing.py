@@ -58,6 +58,7 @@ def _withdraw(
     """Withdraw twice, in two transactions: judgments being submitted during the first are found by the second."""
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
+    act = Act(f"withdraw {row._meta.model_name}")
     with transaction.atomic():
         # In this order, as where a batch is cut again.
         if actor is not None:
@@ -68,9 +69,12 @@ def _withdraw(
             raise Refused("This is already withdrawn.")
         done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
         after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
-        log.record(project, actor, Act(f"withdraw {row._meta.model_name}"), row, after=after, why=why.strip())
+        log.record(project, actor, act, row, after=after, why=why.strip())
     with transaction.atomic():
-        return done + places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
+        late = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
+        if late.n_judgments:
+            log.mark_stale(project, act, row)
+    return done + late
 
 
 # The HITs that ask about one of the candidates, with those that would be left without any other item (`is_emptied`).

@@ -26,7 +26,7 @@ def record(
     `before` and `after` must hold no personal data: a line can never be changed or removed. With `is_of_transaction`
     the line has the time at which the transaction began, as rows have that SQL's `now()` dates.
     """
-    _mark_stale(project, act, obj)
+    mark_stale(project, act, obj)
     times = {"at": TransactionNow()} if is_of_transaction else {}
     return LogEntry.objects.create(
         project=project,
@@ -41,7 +41,8 @@ def record(
     )
 
 
-def _mark_stale(project: Project, act: Act, obj: Model | None) -> None:
+def mark_stale(project: Project, act: Act, obj: Model | None = None) -> None:
+    """Mark the figures that the act makes stale, once more if it goes on after its line in the audit log."""
     if act in freshness.NOTHING:
         return
     reach, assignment_id = FigureChange.Reach.RESULTS, None

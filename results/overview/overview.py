@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import connection
 
 from annotate.batches.progress import Progress, fetch_progress, find_stuck_places
+from annotate.frames.kept import keep
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
@@ -128,6 +130,10 @@ def _count_stuck(batches: Iterable[Batch], progress: Mapping[int, Progress]) -> 
 
 def count_data(project: Project) -> DataCounts:
     """Count passages, questions, references, candidates and datasets in one statement."""
+    return keep(project, "data counts", "", partial(_count_data, project))
+
+
+def _count_data(project: Project) -> DataCounts:
     with execute_analytic(_DATA, {"datasets": project.find_ids().datasets}) as cursor:
         return DataCounts(*cursor.fetchone())
 

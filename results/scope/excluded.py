@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import connection
 
 from annotate.frames.criteria_in_use import Scope
+from annotate.frames.kept import keep
 from annotate.frames.rating_patterns import WITHDRAWN, execute_analytic
 from annotate.frames.stages import Stage, left_out
 from annotate.models.conditions import is_counted
@@ -149,6 +151,10 @@ class JudgmentCounts:
 
 def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
     """Count the judgments of a stage by their stored reason, whatever their criterion."""
+    return keep(project, "judgment counts", stage, partial(_count_judgments, project, stage))
+
+
+def _count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
     parameters = {"criteria": project.find_ids().criteria, "without": list(left_out(project, stage))}
     with execute_analytic(_JUDGMENTS, parameters) as cursor:
         rows = cursor.fetchall()

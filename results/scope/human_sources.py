@@ -1,9 +1,11 @@
 """Sources of candidates that people may have written: whether they count as systems where systems are compared."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from django.db import transaction
 
+from annotate.frames.kept import keep
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.models.conditions import is_judgeable_of_datasets
 from projects import log
@@ -73,6 +75,10 @@ def warn_of_human_sources(choice: str, human_sources: Iterable[str], sources: It
 
 def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
     """Return for each source the number of its candidates, and of those that are a reference of their question."""
+    return keep(project, "sources", "", partial(_count_by_source, project))
+
+
+def _count_by_source(project: Project) -> dict[str, tuple[int, int]]:
     with execute_analytic(_COUNT_BY_SOURCE, {"datasets": project.find_ids().datasets, "spaces": SPACES}) as cursor:
         return {source: (n, n_references) for source, n, n_references in cursor.fetchall()}
 

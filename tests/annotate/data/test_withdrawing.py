@@ -1,12 +1,16 @@
 """A broken candidate or passage withdrawn: in no layout made from now on, its judgments kept and not counted."""
 
+from typing import Any
+
 import pytest
 
+from annotate import places
 from annotate.batches.selection import Selection, select_candidates
 from annotate.data import withdrawing
 from annotate.models import Batch, Hit, Item, Judgment, Remark
+from annotate.places import Withdrawn
 from projects.errors import Refused
-from projects.models import Candidate, LogEntry, Membership, Project
+from projects.models import Candidate, FigureChange, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, rate, send
 from tests.factories import make_batch
@@ -47,6 +51,33 @@ def test_a_withdrawn_candidate_says_why_and_its_judgments_do_not_count(
     assert entry.after == {"items": 1, "hits_emptied": 0, "judgments": 1}
     assert {counters(each.hit_id) for each in work} == {(2, 1, 1)}
     assert_sound()
+
+
+def test_judgments_whose_submit_was_under_way_make_figures_stale_once_more(
+    project: Project,
+    batch: Batch,
+    candidate: Candidate,
+    annotator: Membership,
+    manager: Membership,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second step of a withdrawal finds them; figures may have been computed since the first."""
+    rate(annotator, 1)
+    late = Judgment.objects.filter(candidate=candidate)
+    assert late.update(is_counted=False, not_counted_reason="withdrawn") == 1
+    steps: list[int] = []
+    original = places.withdraw_candidates
+
+    def withdraw(*args: Any, **options: Any) -> Withdrawn:
+        if steps:
+            late.update(is_counted=True, not_counted_reason="")
+        steps.append(FigureChange.objects.count())
+        return original(*args, **options)
+
+    monkeypatch.setattr(places, "withdraw_candidates", withdraw)
+    done = withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
+    assert (len(steps), done.n_judgments, late.filter(is_counted=True).count()) == (2, 1, 0)
+    assert FigureChange.objects.count() == steps[1] + 1
 
 
 def test_a_withdrawn_passage_takes_all_its_candidates(

@@ -1,16 +1,27 @@
 """What is kept of large projects while their judgments stay the same."""
 
+from pathlib import Path
+
 import pytest
 from django.core.cache import caches
 
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.frames import kept
 from annotate.frames.criteria_in_use import criteria_in_use
+from annotate.frames.stages import Stage
 from annotate.models import Batch
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
 from projects import log
+from projects.importing import Kind
 from projects.models import Act, Candidate, Membership, Project
 from projects.web import lists
+from results.overview.overview import count_data
+from results.scope.excluded import count_judgments
+from results.scope.human_sources import count_by_source
+from tests.annotate.imports.import_steps import import_text, rows, write_csv
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +75,23 @@ def test_rows_found_by_their_keys_come_in_the_order_of_their_list(
     names = [row.external_id for row in page.object_list]
     assert names == sorted(names, reverse=True)
     assert (len(names), page.paginator.count) == (4, 4)
+
+
+def test_kept_counts_show_the_next_import_withdrawal_and_removal(
+    trial: Batch, project: Project, manager: Membership, tmp_path: Path
+) -> None:
+    def count() -> tuple[int, dict[str, tuple[int, int]], int]:
+        judgments = count_judgments(project, Stage.TRIAL)
+        return count_data(project).candidates, count_by_source(project), judgments.n_counted
+
+    first = count()
+    assert first == (4, {"model-a": (4, 0)}, 12)
+    people = [{**row, "candidate": row["reference"], "source": "people"} for row in rows(6)[::3]]
+    import_text(write_csv(people).decode(), Kind.CANDIDATES, project=project, actor=manager, folder=tmp_path)
+    assert count() == (6, {**first[1], "people": (2, 2)}, 12)
+    candidate = Candidate.objects.filter(source="people")[0]
+    withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Twice")
+    assert count()[1]["people"] == (1, 1)
+    member = Membership.objects.filter(assignments__isnull=False).order_by("pk")[0]
+    members.remove(target=member, actor=manager, why="Clicked through", exclusion=Exclusion(scope=Scope.ALL))
+    assert count()[2] == 8
