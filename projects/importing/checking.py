@@ -111,8 +111,8 @@ def preview(
     with reading(path, name, options, limits, notes, opens) as reader:
         plan = make_plan(reader) if make_plan else _plan(reader, options, kind)
         reader.texts = plan.list_texts()
-        if len(reader.columns) == 1 and hasattr(reader, "hint"):
-            notes.warn(f"The table has one column{reader.hint()[0]}.")
+        if hint := reader.hint()[0]:
+            notes.warn(f"The table has one column{hint}.")
         rows: list[tuple[str, ...]] = []
         words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
         n_rows, is_whole = 0, True
@@ -283,9 +283,8 @@ def reading(
         yield reader
     except Broken as error:
         # An error about a column may come from a wrong delimiter, which the reader can suggest.
-        hint = getattr(reader, "hint", None)
-        if hint is not None and error.problem.column:
-            more, offers = hint()
+        if reader is not None and error.problem.column:
+            more, offers = reader.hint()
             error = Broken(error.problem.reason + more, line=1, column=error.problem.column, offers=offers)
         notes.broken(error)
     except UnicodeError as error:

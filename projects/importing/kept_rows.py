@@ -173,8 +173,7 @@ class KeptReader(Reader):
 
 def _describe(reader: Reader) -> dict[str, Any]:
     names = ("format", "encoding", "delimiter", "decimal", "columns", "is_ragged")
-    hint: Callable[[], Any] = getattr(reader, "hint", lambda: ("", {}))
-    return {name: getattr(reader, name) for name in names} | {"hint": hint()}
+    return {name: getattr(reader, name) for name in names} | {"hint": reader.hint()}
 
 
 def _dump(value: Any) -> bytes:

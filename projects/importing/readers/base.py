@@ -43,6 +43,10 @@ class Reader:
         """Read the beginning of the file, until the columns are known. Raises Broken."""
         raise NotImplementedError
 
+    def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
+        """Return why a table may have but one column, and what to choose instead by option; nothing if it has more."""
+        return "", {}
+
     def find_decimal(self, chosen: str) -> str:
         """Return the decimal mark of numbers, as chosen or else found: point, comma, either, or both.
 

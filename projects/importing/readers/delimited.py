@@ -69,7 +69,7 @@ class DelimitedReader(Reader):
         self._stream.close()
 
     def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
-        """Return a hint where the header is a single cell, and an offer if that contains another delimiter."""
+        """See Reader. The offer is another delimiter that the single cell of the header contains."""
         if len(self.columns) == 1:
             for delimiter, name in DELIMITERS.items():
                 if delimiter != self.delimiter and delimiter in self.columns[0]:

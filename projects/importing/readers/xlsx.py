@@ -133,7 +133,7 @@ class XlsxReader(Reader):
             yield self._row, {name: cells.get(place, "") for place, name in names.items()}
 
     def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
-        """Return a hint where the header is a single cell."""
+        """See Reader."""
         return (IS_TITLE, {}) if len(self.columns) == 1 else ("", {})
 
     def position(self) -> int:
