@@ -1,9 +1,11 @@
 """Progress by day: how many HITs were submitted, in each stage and in total."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import connection
 
+from annotate.frames.kept import keep
 from annotate.models.batch import find_batch_ids
 from projects.charts import specs
 from projects.charts.drawing import Chart
@@ -27,6 +29,10 @@ class Day:
 def progress_by_day(project: Project) -> list[Day]:
     """Return the days with submitted work, in one statement; imported judgments are not work."""
     batches = find_batch_ids(project, is_collecting=True)
+    return keep(project, "progress by day", batches, partial(_fetch_days, batches))
+
+
+def _fetch_days(batches: list[int]) -> list[Day]:
     with connection.cursor() as cursor:
         cursor.execute(_BY_DAY, [batches])
         return [Day(*row) for row in cursor.fetchall()]

@@ -19,6 +19,7 @@ from projects.importing import Kind
 from projects.models import Act, Candidate, Membership, Project
 from projects.web import lists
 from results.overview.overview import count_data
+from results.overview.progress_chart import progress_by_day
 from results.scope.excluded import count_judgments
 from results.scope.human_sources import count_by_source
 from tests.annotate.imports.import_steps import import_text, rows, write_csv
@@ -84,8 +85,9 @@ def test_kept_counts_show_the_next_import_withdrawal_and_removal(
         judgments = count_judgments(project, Stage.TRIAL)
         return count_data(project).candidates, count_by_source(project), judgments.n_counted
 
-    first = count()
+    first, days = count(), progress_by_day(project)
     assert first == (4, {"model-a": (4, 0)}, 12)
+    assert (len(days), days[0].so_far) == (1, 12)
     people = [{**row, "candidate": row["reference"], "source": "people"} for row in rows(6)[::3]]
     import_text(write_csv(people).decode(), Kind.CANDIDATES, project=project, actor=manager, folder=tmp_path)
     assert count() == (6, {**first[1], "people": (2, 2)}, 12)
@@ -94,4 +96,4 @@ def test_kept_counts_show_the_next_import_withdrawal_and_removal(
     assert count()[1]["people"] == (1, 1)
     member = Membership.objects.filter(assignments__isnull=False).order_by("pk")[0]
     members.remove(target=member, actor=manager, why="Clicked through", exclusion=Exclusion(scope=Scope.ALL))
-    assert count()[2] == 8
+    assert (count()[2], progress_by_day(project)[-1].so_far) == (8, 8)
