@@ -27,7 +27,7 @@ RUN /opt/venv/bin/python -m compileall -q /app /opt/venv/lib
 FROM ${PYTHON}
 # pg_dump and pg_restore for backups: Debian's are of PostgreSQL 17, like the server in compose.yaml, and read older ones.
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-client && rm -rf /var/lib/apt/lists/*
-RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent concord && install -d -o 10001 -m 0700 /data
+RUN useradd --uid 10001 --no-create-home --home-dir /nonexistent concord && install -d -o 10001 -m 0700 /data
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
