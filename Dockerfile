@@ -22,7 +22,8 @@ COPY . .
 RUN DATABASE_URL=postgres://build@localhost/build REDIS_URL=redis://localhost ALLOWED_HOSTS=localhost \
     SECRET_KEY=build-$(python -c 'import secrets; print(secrets.token_hex(32))') DATA_DIR=/tmp/build STATIC_ROOT=/app/collected \
     sh -c '/opt/venv/bin/python manage.py translations --compile && /opt/venv/bin/python manage.py collectstatic --noinput --verbosity 0'
-RUN /opt/venv/bin/python -m compileall -q /app /opt/venv/lib
+# A checkout may have been made by somebody whose files nobody else may read.
+RUN /opt/venv/bin/python -m compileall -q /app /opt/venv/lib && chmod -R a+rX /app /opt/venv
 
 FROM ${PYTHON}
 # pg_dump and pg_restore for backups: Debian's are of PostgreSQL 17, like the server in compose.yaml, and read older ones.
@@ -41,6 +42,4 @@ WORKDIR /app
 USER 10001
 VOLUME /data
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/live', timeout=4)"]
 CMD ["gunicorn", "-c", "python:config.web.options", "--workers", "2", "--bind", "0.0.0.0:8000"]

@@ -289,7 +289,11 @@ GUIDES_DIR = BASE_DIR / "docs"  # the site shows the guides; their pictures are 
 STATICFILES_DIRS = [BASE_DIR / "static", ("guides", GUIDES_DIR / "img")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "config.storage.ModuleStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "config.storage.ModuleStaticFilesStorage",
+        # Whoever collects them is not always who serves them; FILE_UPLOAD_PERMISSIONS would hold for them too.
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+    },
 }
 MEDIA_ROOT = SHARED_DIR / "files"
 FILE_UPLOAD_TEMP_DIR = str(data_folder.upload_dir())

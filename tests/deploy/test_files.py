@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 
 from config import env
 from config.management.commands import serve
@@ -111,9 +112,15 @@ def test_an_image_has_no_private_servers_no_secrets_and_no_root() -> None:
     assert {"manage.py", "requirements.txt", "config/settings.py", "docs/operations.md", "LICENSE"} <= set(kept)
     assert "deploy/known_versions.yml" in kept  # for `manage.py audit`
     assert all(is_left_out(name) for name in (".env", ".env.local", ".git/config", "var/secret_key", "tests/people.py"))
-    (check,) = [step.text for step in steps if step.name == "HEALTHCHECK"]
-    assert set(re.findall(r":8000(/[\w/]+)", check)) <= set(ADDRESSES)
     assert not any("SECRET_KEY" in step.text for step in steps if step.name in ("ENV", "ARG"))
+
+
+def test_whoever_serves_static_files_may_read_what_somebody_else_collected() -> None:
+    """An image is built by root and runs without."""
+    found = list(Path(settings.STATIC_ROOT).rglob("*"))
+    assert any(path.name == "staticfiles.json" for path in found)
+    closed = [path for path in found if path.stat().st_mode & 0o044 != 0o044]
+    assert closed == []
 
 
 def test_a_site_of_containers_is_closed_but_for_its_proxy() -> None:
@@ -124,6 +131,7 @@ def test_a_site_of_containers_is_closed_but_for_its_proxy() -> None:
     for name in ("database", "queue"):
         assert services[name]["networks"] == ["inside"]
         assert services[name]["healthcheck"]["test"]
+    assert set(re.findall(r":8000(/[\w/]+)", services["web"]["healthcheck"]["test"][-1])) <= set(ADDRESSES)
     for name in ("web", "worker", "migrate"):
         service = services[name]
         assert service["read_only"] is True

@@ -1,4 +1,4 @@
-"""The steps of the image, run in an empty folder by another user, and what it starts on a read-only tree."""
+"""The steps of the image, run in an empty folder, and what another user starts there on a read-only tree."""
 
 import json
 import os
@@ -27,7 +27,8 @@ def test_an_image_is_built_and_serves_without_root_and_without_writing() -> None
         user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
         for part in ("app", "opt", "data", "tmp"):
             (root / part).mkdir()
-            if user is not None:
+        if user is not None:
+            for part in ("data", "tmp"):
                 os.chown(root / part, user, -1)
         root.chmod(0o755)
         image = Image(root, user)
