@@ -46,6 +46,8 @@ _PRINTED = {"column.pdf": (321, 110), "page.pdf": (661, 200)}
 _LEAST_PLOT = 110
 _PHONE = (316, 110)
 """The width of a drawing and of its names on a phone, where the page is 390 pixels wide."""
+TALLEST = 1_000
+"""About the pixels of a screen: a chart that is taller, with a row for each of many names, scrolls in a frame."""
 MOST_ON_PHONE = 500
 """The most rows of a chart that a page has twice, once for phones; of more, phones scroll the wide drawing."""
 _POINTS = 0.75
@@ -99,6 +101,14 @@ class Chart:
     @property
     def is_empty(self) -> bool:
         return not self.rows
+
+    @property
+    def is_tall(self) -> bool:
+        height = self.spec.get("height")
+        if not isinstance(height, Mapping):
+            return False
+        label = self.spec["encoding"]["y"]["field"]
+        return height["step"] * len({row[label] for row in self.rows}) > TALLEST
 
 
 logger = logging.getLogger(__name__)

@@ -82,6 +82,8 @@ ColumnKind = Literal["text", "count", "number", "estimate", "interval", "p"]
 
 NO_NUMBER = Missing("not a number")
 USUAL_INTERVAL = "95 % CI"
+MOST_AT_ONCE = 60
+"""Rows that a page shows in full, which fill about two screens; more of them scroll in a frame."""
 LONGEST_IN_CELL = 28
 """The longest reason that pages show in its cell. Of a table with a longer one, all stand below, each with a letter."""
 
@@ -199,6 +201,10 @@ class Table:
     @property
     def page_columns(self) -> list[Column]:
         return [column for column in self.columns if column.on_page]
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > MOST_AT_ONCE
 
     @cached_property
     def page_notes(self) -> Notes:

@@ -3,6 +3,7 @@ import io
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.template.loader import render_to_string
 
 from projects.charts import drawing, specs
 from projects.charts.drawing import FORMS, Chart, Row, draw, draw_for_phone, write
@@ -26,6 +27,16 @@ def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> N
     assert "aria-label" not in drawn, "the page says it for the whole"
     texts = [text.strip() for text in ET.fromstring(drawn).itertext() if text.strip()]
     assert "".join(NASTY.split()) in "".join("".join(texts).split()), "long names are on several lines"
+
+
+def test_a_page_scrolls_a_tall_chart_in_a_frame() -> None:
+    def render(names: int, times: int = 1) -> str:
+        rows = [{"system": f"s{name}", "mean": 0.5, "low": 0.4, "high": 0.6} for name in range(names)] * times
+        spec = specs.intervals("system", "mean", "low", "high", title="mean")
+        return render_to_string("projects/charts/_drawing.html", {"chart": Chart("systems", "Systems", rows, spec)})
+
+    assert render(40).count("chart-scroll--tall") == 2, "the drawing, and that for phones"
+    assert "chart-scroll--tall" not in render(20, times=2)
 
 
 def test_what_is_no_drawing_is_refused() -> None:

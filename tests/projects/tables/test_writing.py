@@ -174,3 +174,12 @@ def test_short_reasons_stay_in_their_cells() -> None:
     page = render(["m", Missing("all scores are equal"), None])
     assert "— all scores are equal" in page
     assert "<sup>" not in page
+
+
+def test_a_page_scrolls_a_long_table_in_a_frame() -> None:
+    def render(n: int) -> str:
+        table = Table("systems", "Systems", [Column("system", "System")], [[f"s{number}"] for number in range(n)])
+        return render_to_string("projects/tables/_table.html", {"table": table})
+
+    assert "table-wrap--tall" not in render(60)
+    assert "table-wrap--tall" in render(61)
