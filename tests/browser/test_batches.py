@@ -67,7 +67,7 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     make_corpus(project, name="two", n_passages=1, n_candidates=4)
     page = signed_in(manager.user)
     page.goto("/p/bridges/batches/")
-    page.get_by_role("link", name="Create the first batch").click()
+    page.get_by_role("link", name="New batch").click()
     page.get_by_label("one (33)").check()
     page.get_by_label("Judgments per candidate").fill("2")
     page.get_by_role("button", name="Preview batch").click()

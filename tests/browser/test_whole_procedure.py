@@ -217,7 +217,7 @@ def rate_by_keys(page: Page, value_of: Callable[[str, str], int]) -> None:
 def start_the_plan(walk: Walk) -> None:
     desk = walk.desk
     desk.get_by_role("link", name="Plan the full collection").click()
-    desk.get_by_role("link", name="Create a plan").click()
+    desk.get_by_role("link", name="New plan").click()
     desk.get_by_role("link", name="Use MOCHA's numbers").click()
     desk.get_by_role("button", name="Create plan").click()
     wanted = sum(fetch_planned(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS

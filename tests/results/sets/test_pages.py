@@ -136,7 +136,7 @@ def test_a_set_warns_of_few_passages_as_its_files_do(project: Project, manager: 
 
 def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, desk: Client) -> None:
     assert "No judgments yet" in desk.get(NEW).content.decode()
-    assert "No judgment set yet" in desk.get(LIST).content.decode()
+    assert "No judgment sets yet" in desk.get(LIST).content.decode()
     make_dataset(project)
     canonical(project)
     Judgment.objects.update(value=None)
