@@ -136,7 +136,7 @@ class Restarts:
         self.due_at = self.clock() + self.pause_seconds
 
     def _say(self, reason: str) -> None:
-        reason = f"{reason}\nIt is tried again in {self.pause_seconds:.0f} s."
+        reason = f"{reason}\nThe next attempt is in {self.pause_seconds:.0f} s."
         print(reason, file=sys.stderr, flush=True)
         with suppress(OSError):  # on a full disk; whoever reads it looks at the disk, too
             (self.directory / "trouble").write_text(reason, encoding="utf-8")

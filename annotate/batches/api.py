@@ -99,7 +99,7 @@ class QuestionsOfTypeSerializer(StrictSerializer):
 
 
 class NewBatchSerializer(StrictSerializer):
-    name = TextField(required=False, max_length=120, help_text="If omitted, the batch is named by its number.")
+    name = TextField(required=False, max_length=120, help_text="If omitted, the batch is named after its number.")
     kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="If omitted, a full collection.")
     datasets = serializers.ListField(required=False, child=TextField())
     splits = serializers.ListField(required=False, child=TextField(allow_blank=True))

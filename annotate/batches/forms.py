@@ -39,7 +39,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         label="Name",
         required=False,
         max_length=120,
-        help_text="If empty, the batch is named by its number.",
+        help_text="If empty, the batch is named after its number.",
     )
     kind = forms.ChoiceField(
         label="Stage",

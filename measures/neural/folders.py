@@ -272,7 +272,7 @@ def find_model(name: str, *kinds: Kind) -> ModelFolder:
     if not name:
         fitting = [each.name for each in list_models() if isinstance(each, ModelFolder) and each.kind in kinds]
         if not fitting:
-            raise BadFolder(f"no {wanted} is registered: add one with manage.py models add")
+            raise BadFolder(f"no {wanted} is registered; add one with manage.py models add")
         raise BadFolder(f"no model is chosen: set model to {' or '.join(fitting)}")
     if models_dir is None or not _NAME.fullmatch(name) or not (models_dir / name).is_dir():
         raise BadFolder(f"there is no model “{name}”: add it with manage.py models add")

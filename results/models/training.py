@@ -1,4 +1,4 @@
-"""Metrics trained on a frozen judgment set: what is trained, what it costs, and what came of it."""
+"""Metrics trained on a frozen judgment set: what is trained, what it costs, and the result."""
 
 from django.db import models
 from django.db.models import Q

@@ -48,7 +48,7 @@ class SetForm(FacetsForm):
         label="Answers to surveys",
         required=False,
         help_text="Only to questions marked “May be published”, of annotators who allowed it. Together "
-        "such answers can tell who somebody is: read them first.",
+        "such answers can identify a person: read them first.",
     )
     studies = forms.TypedMultipleChoiceField(
         label="Metric evaluations",

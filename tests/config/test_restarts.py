@@ -176,7 +176,7 @@ def test_the_supervisor_says_once_what_is_wrong_and_tries_again() -> None:
     clock = Clock()
     said: list[str] = []
     calls: list[float] = []
-    reasons = ["The disk is full: 0 MB free.\nIt is tried again in 1 s.", "The disk is full: 0 MB free.\nIn 2 s.", ""]
+    reasons = ["The disk is full: 0 MB free.\nThe next attempt is in 1 s.", "The disk is full: 0 MB free.\nIn 2 s.", ""]
     trouble = [""]
 
     def ensure() -> None:

@@ -12,7 +12,7 @@ _LENGTH = 32
 
 
 def hash_answer(passage: str, question: str, candidate: str) -> str:
-    """Return by what an answer is known in every project: a hash of its passage, its question and its text.
+    """Return the hash by which an answer is recognised in every project, of its passage, its question and its text.
 
     Examples
     --------

@@ -225,7 +225,7 @@ def test_the_editor_previews_checks_and_saves_versions(
     assert [each.text for each in survey.questions.all()] == ["Sex?", "<b>Age?"]
     assert "Somebody saved another version" in client.post(address, sent).text
     send(client_of(annotator), survey, {"q1": "f", "q2": "40"})
-    assert "has 1 answer and doesn’t change any more" in client.get(address).text
+    assert "has 1 answer and can’t be changed" in client.get(address).text
     stored = {**sent, "version": "1", "introduction": "Other"}
     assert client.post(address, stored).status_code == 302
     assert [(each.version, each.ended_at is None) for each in Survey.objects.all()] == [(2, True), (1, False)]

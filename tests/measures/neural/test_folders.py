@@ -193,7 +193,7 @@ def test_the_registry_lists_every_folder_with_what_is_wrong(
         assert "there is no model" in explain_missing(name, "encoder")
     assert explain_missing("", "encoder") == "no model is chosen: set model to tiny"
     assert explain_missing("", "cross") == (
-        "no cross-encoder with one output is registered: add one with manage.py models add"
+        "no cross-encoder with one output is registered; add one with manage.py models add"
     )
     monkeypatch.setattr(folders, "is_installed", lambda: False)
     assert explain_missing("tiny", "encoder") == SETUP
