@@ -40,7 +40,7 @@ OF_A_SET = (
     "Three to four fifths are CPU of its process, about a second each for libraries, tables, MOCHA, Parquet and the "
     "archive; the rest is the database, which selects and orders the judgments for each of five files."
 )
-OF_A_PAGE = "The statements that stand below each page above."
+OF_A_PAGE = "The statements below each page above."
 OF_MEMORY = "A fifth are pages of files; each process adds copies of the pages that it changes (decision 0021)."
 OF_PACKAGES = (
     "pyarrow 173, scipy 118, vl-convert 88, PostgreSQL 77, numpy 60, pandas 47, Babel 34, Django 32: decision 0024."

@@ -6,7 +6,7 @@ A page is opened by the project's owner, with its figures computed by jobs, as p
 its lists and its last page are opened too, as far as the page itself links to them. CPU seconds are those of this
 process and of the database, which is kept from working on one statement in parallel; the last column has those of the
 first opening after a change of the judgments, when nothing is kept. Below a page that misses the goal of 0.3 s of CPU
-stand its longest statements. The last lines give the seconds of each report, and the peak RSS of this process after it.
+are its longest statements. The last lines give the seconds of each report, and the peak RSS of this process after it.
 """
 
 import argparse

@@ -53,7 +53,7 @@ has_joined = try_to_join()
 django_application = get_wsgi_application()
 application = django_application if has_joined else Rejoining(django_application)
 
-# The web server has configured its own logs by now: links that are secrets stand in none of them.
+# The web server has configured its own logs by now: none of them contains links that are secrets.
 for name in ("gunicorn.access", "gunicorn.error"):
     for handler in logging.getLogger(name).handlers:
         handler.addFilter(hide_tokens)

@@ -285,7 +285,7 @@ def _refuse_many_annotators(cursor: Any, checked: Checked) -> None:
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
     """Drop repeated judgments of one annotator in the file; different values are refused unless the options choose.
 
-    An annotator whom the project knows may stand in the file under both of their names.
+    An annotator whom the project knows may be in the file under both of their names.
     """
     # Temporary rows have no key of their own; ctid, their physical address, is stable within this transaction.
     direction = "DESC" if checked.options.repeated == "last" else "ASC"

@@ -160,7 +160,7 @@ def ask_cost(client: Client, study: ProlificStudy, places: int) -> int:
 def publish(*, study: ProlificStudy, actor: Membership) -> None:
     """Publish a draft as it was read for somebody who has seen its cost. Raises Refused; PlatformError as it comes.
 
-    Unless it never got the call, the platform is asked what became of it: refused now, it can have been done before.
+    Unless it never got the call, the platform is asked whether it was done: refused now, it can have been done before.
     """
     if study.panel.ended_at is not None:
         raise Refused("The panel has ended. Create another one.")
@@ -177,7 +177,7 @@ def publish(*, study: ProlificStudy, actor: Membership) -> None:
         locked = ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
         _check_publication(locked, study)
         until = _take_lease(locked)
-        # Before the call: whatever becomes of its answer, the study is tended to from now on.
+        # Before the call: whatever its answer is, the study is tended to from now on.
         _mark_published(study, actor)
         after = {"places": study.places, "most_places": study.most_places, "cost_cents": study.cost_cents}
         log.record(actor.project, actor, Act.PUBLISH_PROLIFIC_STUDY, study.panel, after=after)

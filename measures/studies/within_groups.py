@@ -347,7 +347,7 @@ def list_pairs(codes: Ints) -> list[tuple[Ints, Ints]]:
     Parameters
     ----------
     codes : ndarray of int64, shape (n,)
-        Codes in which equal ones stand together.
+        Codes in which equal ones are adjacent.
 
     Returns
     -------

@@ -131,7 +131,7 @@ def draw_for_phone(chart: Chart) -> SafeString:
         found = re.search(r'<svg[^>]* width="([\d.]+)"', drawn)
         if found is None or abs(across - float(found[1])) <= 1:
             break
-        # What stands beside the plot, such as names, hardly changes with it.
+        # What is beside the plot, such as names, hardly changes with it.
         plot = max(_LEAST_PLOT, plot + across - float(found[1]))
         drawn = _draw_on_page(narrow, name_width=name_width, width=plot)
     return mark_safe(drawn)  # noqa: S308 - as above
@@ -184,12 +184,12 @@ def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
     plot = float(chart.spec.get("width", 520)) if isinstance(chart.spec.get("width", 520), int) else 0.0
     columns = 1
     if "facet" in chart.spec:
-        # Parts stand side by side, each as wide as the others, as far as there is room for their plots and axes.
+        # Parts are side by side, each as wide as the others, as far as there is room for their plots and axes.
         columns = min(int(chart.spec["columns"]), int(width // (_LEAST_PLOT + 40)))
         chart = replace(chart, spec={**chart.spec, "columns": columns})
     drawing = _draw_file(chart, name_width=name_width, width=plot)
     for _attempt in range(2 if plot else 0):
-        # What stands beside the plot, such as names, hardly changes with it.
+        # What is beside the plot, such as names, hardly changes with it.
         plot = max(_LEAST_PLOT, plot + (width - float(drawing.get("width", width))) / columns)
         drawing = _draw_file(chart, name_width=name_width, width=plot)
     # A plot of squares keeps its size, so the whole is scaled.

@@ -138,7 +138,7 @@ def _fit_across(channel: Spec, rows: Rows, part: Spec, width: float) -> Spec:
     n_lines = max(1, min(2, math.floor(step * abs(math.sin(math.radians(angle))) / LINE_HEIGHT)))
     fitted, _n_lines = _fold_axis({**channel, "axis": {**axis, "labelAngle": angle}}, rows, TURNED_WIDTH, n_lines)
     axis = fitted["axis"]
-    # The title stands below the labels, however wide their font is.
+    # The title is below the labels, however wide their font is.
     turned = min(widest, TURNED_WIDTH) * abs(math.sin(math.radians(angle))) + n_lines * LINE_HEIGHT
     axis = {**axis, "minExtent": math.ceil(turned), **({"labelOverlap": True} if step < LINE_HEIGHT else {})}
     return {**fitted, "axis": axis}
@@ -292,7 +292,7 @@ def _part_lines(drawing: ET.Element) -> None:
             lines = [each for each in text if each.tag.rpartition("}")[2] == "tspan"]
             if text.tag.rpartition("}")[2] != "text" or not lines:
                 continue
-            # Names beside a plot stand in the middle of their row, not below it.
+            # Names beside a plot are in the middle of their row, not below it.
             is_beside = "role-axis-label" in parent.get("class", "") and "rotate" not in text.get("transform", "")
             top = -(len(lines) - 1) / 2 * LINE_HEIGHT if is_beside and text.get("text-anchor") == "end" else 0.0
             notes = [each for each in text if each.tag.rpartition("}")[2] == "title"]

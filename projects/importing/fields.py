@@ -63,7 +63,7 @@ GROUPS = {
     ),
     "Multiple choice": ("choices", "choice"),
 }
-"""The same under headings, for a list to choose from; “Metadata” and “Ignore” stand before them."""
+"""The same under headings, for a list to choose from; “Metadata” and “Ignore” come before them."""
 
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",

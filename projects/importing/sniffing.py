@@ -78,7 +78,7 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
 
 
 def _recognise(head: bytes) -> str:
-    """Return the tool whose export begins like this, or an empty text; its keys stand together in no other file."""
+    """Return the tool whose export begins like this, or an empty text; its keys are together in no other file."""
     return next((peer for peer, keys in PEER_KEYS.items() if all(key in head for key in keys)), "")
 
 

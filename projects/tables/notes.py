@@ -1,4 +1,4 @@
-"""What stands below a table: notes, and the reasons of undefined figures."""
+"""What is below a table: notes, and the reasons of undefined figures."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -85,7 +85,7 @@ USUAL_INTERVAL = "95 % CI"
 MOST_AT_ONCE = 60
 """Rows that a page shows in full, which fill about two screens; more of them scroll in a frame."""
 LONGEST_IN_CELL = 28
-"""The longest reason that pages show in its cell. Of a table with a longer one, all stand below, each with a letter."""
+"""The longest reason that pages show in its cell. Of a table with a longer one, all are below, each with a letter."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Cell:
     column: Column
     value: Value
     mark: str = ""
-    """The letter of its reason or note, where that stands below the table."""
+    """The letter of its reason or note, where that is below the table."""
 
     @property
     def text(self) -> str:

@@ -19,5 +19,5 @@ def name_for(member: Membership, viewer: Membership) -> str:
 
 @register.filter
 def you_if(member: Membership | None, viewer: Membership) -> str:
-    """Return what stands after a pseudonym that is the viewer's own, which nobody knows by heart."""
+    """Return what follows a pseudonym that is the viewer's own, which nobody knows by heart."""
     return " (you)" if member is not None and member.pk == viewer.pk else ""

@@ -52,7 +52,7 @@ def include_cached(name: str, **values: object) -> SafeString:
 
 @lru_cache(maxsize=1024)
 def _render(name: str, language: str | None, kind: _Group) -> tuple[Sequence[str], Sequence[int]]:
-    """Return what stands around the texts, and which of them stands in each gap."""
+    """Return what is around the texts, and which of them fills each gap."""
     found = _SLOT.split(render_to_string(name, _rebuild(kind, count())))
     return found[::2], [int(number) for number in found[1::2]]
 

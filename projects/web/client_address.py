@@ -10,7 +10,7 @@ def client_address(request: HttpRequest) -> str:
     """Return the client's IP address, for throttling; that of the nearest proxy if the header has none.
 
     Only the operator's own proxies are believed: each appends one address to X-Forwarded-For, so the one that counts
-    is the N_PROXIES-th from the right. Whatever stands to its left was sent by the client and can be forged. Some
+    is the N_PROXIES-th from the right. Whatever is to its left was sent by the client and can be forged. Some
     proxies append a port, or “unknown”.
     """
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]

@@ -23,7 +23,7 @@ def select_aggregated(choices: Choices) -> str:
     turned.
 
     Its numbers are those of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
-    Beside them stand the adjudicated score and the gold score: the mean, unless the project's rule puts the
+    Beside them are the adjudicated score and the gold score: the mean, unless the project's rule puts the
     adjudicated score first.
     """
     # Sums of floats depend on their order: sorted, the same judgments give the same digits on any server.

@@ -1,6 +1,6 @@
 """MOCHA's own JSON, {dataset: {id: {context, question, reference, candidate, score, metadata}}}, one criterion a file.
 
-What MOCHA has no key for stands under `metadata.concord`, by the names that the import reads, so that texts, scores and
+What MOCHA has no key for is under `metadata.concord`, by the names that the import reads, so that texts, scores and
 raters import again. Of judgments it has the scores that count alone: no times, comments, flags or adjudications. The
 database writes the entries, one a line; text is exact, as JSON needs no guard.
 """

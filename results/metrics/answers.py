@@ -26,7 +26,7 @@ def count_candidates(project: Project) -> int:
 def read_answers(
     project: Project, metric: Metric, size: int = SLICE, *, questions: tuple[int, int] | None = None
 ) -> Iterator[Slice]:
-    """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side.
+    """Yield every judgeable candidate with what the metric needs; the candidates of a question come together.
 
     `questions` are the first and the last id of the questions to read; without it all are read.
     """

@@ -242,7 +242,7 @@ class _Work(threading.Thread):
 
 @dataclass(frozen=True)
 class _Part:
-    """The candidates of some questions that stand one after another."""
+    """The candidates of some questions that come one after another."""
 
     first_question: int
     last_question: int

@@ -99,10 +99,10 @@ class ComputeForm(forms.Form):
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
         """Yield each family with its metrics, small families first: they are the simple metrics.
 
-        Those that can't be computed here come last, so that each reason stands once, below all that it keeps away.
+        Those that can't be computed here come last, so that each reason is shown once, below all that it keeps away.
         """
         found: dict[str, list[Choice]] = {}
-        # An adapted metric stands beside the one that it adapts.
+        # An adapted metric comes beside the one that it adapts.
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
             settings = [self[f"{name}:{setting.name}"] for setting in _list_own_settings(each)]
             variant = self._default_metrics[name].variant

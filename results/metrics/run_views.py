@@ -138,7 +138,7 @@ def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[st
 
 
 def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> CriterionInUse | None:
-    # Gold scores on several scales cannot stand in one column.
+    # Gold scores on several scales cannot be in one column.
     usable = [each for each in criteria if each.has_one_scale]
     return next((each for each in usable if each.key == request.GET.get("criterion")), usable[0] if usable else None)
 

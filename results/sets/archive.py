@@ -136,7 +136,7 @@ def add_retirement_note(path: Path, inside: str, name: str, text: bytes) -> tupl
     """Return the length and the chunks of the archive with one more file; every entry before it stays byte by byte."""
     with path.open("rb") as base, zipfile.ZipFile(path) as archive:
         # A ZIP ends in a directory of its entries. The new entry is written from there on, followed by a new
-        # directory; what stands before is sent from the stored file as it is.
+        # directory; what comes before it is sent from the stored file as it is.
         start = archive.start_dir
         tail = _Tail(base, start)
         with zipfile.ZipFile(tail, "a") as longer:

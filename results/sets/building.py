@@ -186,7 +186,7 @@ def _read_long(folder: Path, settings: Settings, check: Callable[[int], None]) -
 def _derive_scores(
     folder: Path, about: Terms, settings: Settings, judgments: Judgments, progress: Progress
 ) -> dict[str, Any]:
-    """Write the files for which all judgments stand in memory, and return the figures."""
+    """Write the files for which all judgments are in memory, and return the figures."""
     figures: dict[str, Any] = {
         "n_included": about["counts"]["n_included"],
         "left_out": about["counts"]["left_out"],

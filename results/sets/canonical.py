@@ -68,7 +68,7 @@ def _write(statements: Mapping[str, tuple[str, str]], selection: Selection, fold
     for name, (select, form) in statements.items():
         # `name=name` binds the name of this file; the lambda would otherwise see the loop's last one.
         counting_file = _CountingFile(folder / name, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
-        # The driver writes every row by itself, so the buffer stands before what counts them.
+        # The driver writes every row by itself, so the buffer comes before what counts them.
         with io.BufferedWriter(counting_file, BUFFER_BYTES) as file:
             write(Statement(select=select, parameters=parameters, form=form), file)
 
@@ -142,7 +142,7 @@ def _select_long(selection: Selection, writing: Writing) -> str:
         "left_out_reason": "nullif(j.reason, '')",
         **judgment_columns(writing, with_comments=settings.with_comments),
     }
-    # What the columns of a judgment need of its assignment; the time stands among the columns of the CSV file.
+    # What the columns of a judgment need of its assignment; the time is among the columns of the CSV file.
     shown = {"layout": only_collected("a.layout"), "item_seconds": "a.item_seconds"}
     rest = """
 FROM judged j

@@ -49,7 +49,7 @@ class Citation:
     title: str
     authors: tuple[Author, ...]
     has_named_authors: bool
-    """Whether somebody named the authors; else the project stands for them."""
+    """Whether somebody named the authors; else the project is named instead."""
     date: str
     version: str
     about: str

@@ -230,7 +230,7 @@ def _index_passages(file: IO[bytes]) -> Callable[[str, str], Line]:
         line = orjson.loads(text)
         places[line["dataset"], line["passage_id"]] = file.tell() - len(text)
 
-    # Candidates come sorted by id, and those of one passage mostly stand together.
+    # Candidates come sorted by id, and those of one passage are mostly together.
     @lru_cache(maxsize=32)
     def read(dataset: str, passage_id: str) -> Line:
         file.seek(places[dataset, passage_id])

@@ -24,7 +24,7 @@ from results.sets.tables import AGGREGATED
 pa.set_memory_pool(pa.system_memory_pool())
 
 PARQUET = "judgments.parquet"
-# Portions are small, as their rows stand in memory as text beside the columns; row groups are larger, as readers fetch
+# Portions are small, as their rows are in memory as text beside the columns; row groups are larger, as readers fetch
 # and compress them whole. Both numbers are part of the bytes of a set.
 ROWS_AT_ONCE = 2_500
 GROUP_BATCHES = 4

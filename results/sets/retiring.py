@@ -118,7 +118,7 @@ def find_taken_out(project: Project | None = None) -> list[int]:
 
 
 def retirement_note(judgment_set: JudgmentSet) -> bytes:
-    """Return the text of RETIRED.md, which stands beside the files of a retired set."""
+    """Return the text of RETIRED.md, which is beside the files of a retired set."""
     assert judgment_set.retired_at is not None
     successor = judgment_set.successor
     replacement = "It has no replacement yet."

@@ -28,8 +28,8 @@ from results.studies.settings import DESIGNS, Settings, default_settings
 MOST_SPLITS = 10
 """The most evaluations that one request makes; a split may have any name, so there may be many."""
 _ABOUT_HUMANS = (
-    "If they are systems, choose “count them as systems”. If they stand apart, segment-level correlation has a table "
-    "of their own. The choice is kept for the project, also for the page Systems."
+    "If they are systems, choose “count them as systems”. If they are kept apart, segment-level correlation has a "
+    "table of their own. The choice is kept for the project, also for the page Systems."
 )
 FACETS = ("datasets", "splits", "sources", "question_types")
 

@@ -54,5 +54,5 @@ def _draw_forest(scores: list[Figures], measure: str, title: str, unit: str) -> 
     axis = "mean z" if measure == "z" else "mean score"
     spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
     title = f"{title}, with 95 % CI over {'passages' if unit == PASSAGES else 'candidates'}"
-    # Two stand side by side, each with its names.
+    # Two are side by side, each with its names.
     return Chart(f"systems-{measure}", title, rows, spec | {"width": 400})

@@ -85,7 +85,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     # Reports of earlier versions have systems without a z among the others.
     scores = sorted(scores, key=lambda score: isinstance(read_number(score["z"]["mean"]), Missing))
     has_z = [not isinstance(read_number(score["z"]["mean"]), Missing) for score in scores]
-    # Sorted by z if any has one: a system without one stands below the others, and is no worse than they are.
+    # Sorted by z if any has one: a system without one comes below the others, and is no worse than they are.
     rows = [
         [rank if own or not any(has_z) else None, *_make_score_cells(score, shows_n_z=shows_n_z)]
         for rank, own, score in zip(_rank([_find_height(score) for score in scores]), has_z, scores, strict=True)

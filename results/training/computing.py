@@ -284,7 +284,7 @@ def _join(
 
 
 def _choose(parts: Parts, split: str, variant: Variant) -> list[Row]:
-    # Of a held-out dataset all that is predicted stands in the test part, under its own split.
+    # Of a held-out dataset all that is predicted is in the test part, under its own split.
     if variant.held_out:
         return [row for row in parts.test if row.split == split]
     return list(getattr(parts, split))
@@ -321,7 +321,7 @@ def _save(
             details={"name": bench.training.name, "held_out": variant.held_out, "result": dict(result)},
             trained_on=f"judgment set {result['set']['number']} (SHA-256 {result['set']['sha256']})",
         )
-        # The name that the row stores is a file of its own, beside which its folder stands: see backups.
+        # The name that the row stores is a file of its own, beside which its folder is: see backups.
         (files.folder() / stored_name).write_text(text, encoding="utf-8")
         undo.pop_all()
     return {"stored_name": stored_name, "sha256": saved.digest, "n_bytes": saved.size}

@@ -1,4 +1,4 @@
-"""Where trainings keep their files: checkpoints while they run, and the folder of the model that came of one."""
+"""Where trainings keep their files: checkpoints while they run, and the folder of the model that one made."""
 
 import re
 import time

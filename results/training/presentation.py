@@ -45,6 +45,6 @@ def list_stats(training: Training) -> list[tuple[str, str, str]]:
 
 
 def _drop_value(text: str) -> str:
-    """Return the note without the number that stands above it."""
+    """Return the note without the number above it."""
     _value, _space, rest = text.partition(" ")
     return f"95 % CI {rest}" if rest.startswith("[") else rest

@@ -1,7 +1,7 @@
 // Tables of figures: a heading sorts the rows, and each table can be copied in the formats of its downloads.
 const collator = new Intl.Collator(document.documentElement.lang || "en", { numeric: true, sensitivity: "base" });
 const READ = {
-  // An undefined figure has no data-value: it stands last in both directions.
+  // An undefined figure has no data-value: it comes last in both directions.
   number: (cell) => (cell.dataset.value === undefined ? null : Number(cell.dataset.value)),
   text: (cell) => cell.textContent.trim() || null,
 };

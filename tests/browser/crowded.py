@@ -1,4 +1,4 @@
-"""Which small targets stand too close to another one (WCAG 2.5.8), in a fraction of the time that axe takes.
+"""Which small targets are too close to another one (WCAG 2.5.8), in a fraction of the time that axe takes.
 
 axe asks for each target what lies above it, and divides what that leaves of it. Here a target is as large as its box,
 which is so on every page of Concord but the rating page, whose bars cover what scrolls below them: targets.py measures
@@ -13,7 +13,7 @@ FIND_CROWDED = """() => {
   const least = 24, near = least / 2, tolerance = 0.05;
   const isShown = IS_SHOWN;
   const isInline = (element) => getComputedStyle(element).display.startsWith("inline");
-  // A link in a sentence is as high as the line: what stands beside it in its block is text, not only other targets.
+  // A link in a sentence is as high as the line: what is beside it in its block is text, not only other targets.
   const isInText = (element) => {
     if (!isInline(element)) return false;
     let block = element.parentElement;
@@ -52,5 +52,5 @@ FIND_CROWDED = """() => {
 
 
 def find_crowded(page: Page) -> list[str]:
-    """Each target that is too small for where it stands, under axe's name, which takes it for serious."""
+    """Each target that is too small for where it is, under axe's name, which takes it for serious."""
     return [f"target-size: {each}" for each in page.evaluate(FIND_CROWDED)]

@@ -151,7 +151,7 @@ def test_what_managers_tick_and_unfold_is_large_enough_on_a_phone(
 
 
 @WITH_WIDE_FONT
-def test_numbers_on_the_desk_stand_on_one_line_at_400_percent(
+def test_numbers_on_the_desk_are_on_one_line_at_400_percent(
     signed_in: SignedIn, annotator: Membership, manager: Membership
 ) -> None:
     paid_batch(annotator.project, n_hits=2)

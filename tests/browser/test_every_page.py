@@ -45,7 +45,7 @@ LOOK = """() => {
     small.map((e) => e.name || e.id),
   ];
 }"""
-"""JavaScript: whether a text became a part of the page, how broad that is, in how many rows of forms the inputs stand
+"""JavaScript: whether a text became a part of the page, how broad that is, in how many rows of forms the inputs are
 on different lines, and which fields have a text so small that an iPhone enlarges the page around them. A locator would
 first give each page the script that finds elements, which takes longer than to look.
 """

@@ -31,6 +31,7 @@ BANNED = [
     r"the same again\b",
     r"hold(s)? from now on",
     r"small letters",
+    r"\bstands? (above|after|among|before|below|beside|first|last|once|together|in (memory|one)|on one)\b",
 ]
 """Left-hand words of the list of house style; more are added as they are met."""
 

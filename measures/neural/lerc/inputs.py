@@ -1,4 +1,4 @@
-"""The input of LERC: which texts stand in it, in which order, and how a long one is cut to the limit of the encoder."""
+"""The input of LERC: which texts it contains, in which order, and how a long one is cut to the limit of the encoder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy.typing as npt
 Ids = npt.NDArray[np.int32]
 
 SEGMENTS = ("passage", "question", "reference", "candidate")
-"""The texts of a row, in the order in which they stand in the input."""
+"""The texts of a row, in the order of the input."""
 _LATE = frozenset({"reference", "candidate"})
 """Segments of token type 1, also where an earlier segment is dropped."""
 

@@ -12,7 +12,7 @@ from measures.studies.by_part import correlate_by_part
 from measures.studies.correlating import Correlation, correlate_linearly
 
 WORD_METRICS = ("bleu_1", "bleu_4", "meteor_2005", "rouge_l", "token_f1", "chrf")
-"""Metrics that stand beside a trained one, compared with the same single reference."""
+"""Metrics that are shown beside a trained one, compared with the same single reference."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def pad(
 
 
 def predict(model: Lerc, inputs: Inputs, layout: Layout, *, batch_size: int) -> Iterator[tuple[list[int], Floats]]:
-    """Yield rows with the outputs of the network, shape (rows, outputs); inputs of like length stand in one batch."""
+    """Yield rows with the outputs of the network, shape (rows, outputs); inputs of like length are in one batch."""
     device = next(model.parameters()).device
     model.eval()
     order = np.argsort(inputs.lengths, kind="stable").tolist()

@@ -184,12 +184,12 @@ class Choice:
 
 
 def toss(rows: Sequence[Choice], *, seed: int) -> list[Choice]:
-    """Return the rows with the two answers in an order that a coin decides, as the right one often stands first.
+    """Return the rows with the two answers in an order that a coin decides, as the right one often comes first.
 
     Parameters
     ----------
     rows : sequence of Choice
-        As they stand in the file.
+        As they are in the file.
     seed : int
         Of the coin.
 

@@ -79,7 +79,7 @@ def make_choice_task(rows: Sequence[Choice], settings: Settings, vocabulary: Voc
     train, dev = ([row for row in tossed if (row.passage in held_back) == is_dev] for is_dev in (False, True))
 
     def lay_out(part: Sequence[Choice]) -> Inputs:
-        # The two answers stand where reference and candidate will stand.
+        # The two answers are where reference and candidate will be.
         texts = (
             {"passage": row.passage, "question": row.question, "reference": row.answer_1, "candidate": row.answer_2}
             for row in part
@@ -288,7 +288,7 @@ class _Training:
         return float(loss.detach())
 
     def _draw_batches(self, seed: int, epoch: int) -> Iterator[list[int]]:
-        """Yield the batches of an epoch in an order that the seed decides; rows of like length stand together."""
+        """Yield the batches of an epoch in an order that the seed decides; rows of like length come together."""
         rng, size = np.random.default_rng([seed, epoch]), self._settings.batch_size
         drawn, lengths = rng.permutation(len(self._task.train)).tolist(), self._task.train.lengths
         batches: list[list[int]] = []

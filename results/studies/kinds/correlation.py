@@ -155,7 +155,7 @@ def _sample_points(frame: Frame, seed: int) -> dict[str, Any]:
     n = len(frame.table)
     rows = np.arange(n)
     if n > MOST_POINTS:
-        # Sorted, as the points stand in the file of the chart in the order of the table.
+        # Sorted, as the points are in the file of the chart in the order of the table.
         rows = np.sort(np.random.default_rng(seed).choice(n, MOST_POINTS, replace=False))
     return {
         "n": n,

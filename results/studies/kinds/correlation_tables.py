@@ -37,7 +37,7 @@ _BY = {
 }
 
 
-# Titles of columns and texts of cells stand in frozen sets; pages word them by `Wording`.
+# Titles of columns and texts of cells are part of frozen sets; pages word them by `Wording`.
 ANSWERS = Wording("Answers", page="Candidates")
 UNNAMED = Wording("none named", page="unspecified")
 _SAME_TWICE = "“Pearson by passage” is “Pearson” again, with the same interval"

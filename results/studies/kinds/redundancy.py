@@ -100,7 +100,7 @@ def _pair_policies(metrics: tuple[MetricColumn, ...]) -> list[tuple[MetricColumn
 def _compare(frame: RepetitionFrame, best: MetricColumn, pooled: MetricColumn) -> dict[str, Any]:
     one, other = frame.scores(best), frame.scores(pooled)
     gains = other - one
-    # Equal gains stand in the order of the table, so that the same data give the same list.
+    # Equal gains come in the order of the table, so that the same data give the same list.
     rows = np.argsort(-gains, kind="stable")[:MOST_LISTED]
     return {
         "max": best.subject,

@@ -9,7 +9,7 @@ from results.studies.charts import WIDTH, draw_metrics, draw_scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import ONE_PERSON, Column, Missing, Table, Value, Wording, read_number, read_one_person
 
-# Texts of tables stand in frozen sets; pages word them by `Wording`.
+# Texts of tables are part of frozen sets; pages word them by `Wording`.
 UNNAMED = Wording("none named", page="unspecified")
 DEVIATION = Wording("deviation over draws", page="SD over draws")
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}

@@ -1,7 +1,7 @@
 // Shows what a point of the scale means while it is hovered, focused, or held with a finger.
 const HOVER_MS = 250;
 const HOLD_MS = 450;
-const NARROWEST = 180; // in less room it stands below the buttons
+const NARROWEST = 180; // in less room it is below the buttons
 
 export function startHints(root) {
   const hint = document.createElement("div");

@@ -163,7 +163,7 @@ class Passage {
     if (this.spanIsNew && this.details.open && !isFirst) this.toSpan();
   }
 
-  // After the browser has translated the page, the words may stand in other nodes, or nowhere.
+  // After the browser has translated the page, the words may be in other nodes, or nowhere.
   lightAgain() {
     const { span } = this;
     this.span = null;

@@ -46,7 +46,7 @@ export class Reading {
     return this.walk.revealing === item && !this.isLong(item);
   }
 
-  // Whether the end of an answer is below the screen once the page has come to its top, where its number stands.
+  // Whether the end of an answer is below the screen once the page has come to its top, where its number is.
   isLong(item) {
     const { top, bottom } = this.walk.view(item.slots[0]);
     return item.text.getBoundingClientRect().bottom - item.element.getBoundingClientRect().top > bottom - top;

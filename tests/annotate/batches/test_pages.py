@@ -339,7 +339,7 @@ def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager:
 def test_topping_up_a_closed_batch_asks_whether_to_reopen(batch: Batch, manager: Membership, client_of: SignIn) -> None:
     lifecycle.close(batch=batch, actor=manager)
     client = client_of(manager)
-    # Beside *Archive*, after which it can't be reopened, stands the way to the form that asks for a reason.
+    # Beside *Archive*, after which it can't be reopened, is the way to the form that asks for a reason.
     page = body(client, url("batch-show", 1))
     assert page.index('href="#reopen"') < page.index('id="reopen"')
     assert "This batch is closed" in body(client, url("batch-wanted", 1), judgments="3")

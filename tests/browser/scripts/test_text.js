@@ -58,7 +58,7 @@ test("case and accents do not matter on either side", () => {
   equal(found("strasse", "Straße"), []);
 });
 
-test("a text that the browser has translated is found where it stands now", () => {
+test("a text that the browser has translated is found where it is now", () => {
   const element = elementOf("the cat");
   const words = new Words([element]);
   equal([stretches(words.find("cat")), stretches(words.findExactly("cat"))], [["cat"], ["cat"]]);

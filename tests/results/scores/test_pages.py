@@ -148,7 +148,7 @@ def test_scores_without_names_have_no_z(project: Project, researcher: Membership
 
 
 def give_nameless_scores(project: Project) -> None:
-    """Two nameless scores of each candidate of a dataset of their own, which stands last by name."""
+    """Two nameless scores of each candidate of a dataset of their own, which comes last by name."""
     candidates = make_corpus(project, name="two", n_candidates=3).candidates.all()
     people = [make_membership(project, kind=Membership.Kind.UNKNOWN, user=None) for _ in range(2)]
     judge(project, {candidate: dict.fromkeys(people, 3 + n % 2) for n, candidate in enumerate(candidates)})

@@ -52,7 +52,7 @@ def as_before(made: Study) -> Study:
     return made
 
 
-def test_the_ceiling_stands_beside_one_person_against_the_others(
+def test_the_ceiling_is_beside_one_person_against_the_others(
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     made = study(judged, researcher, runs, n_resamples=100)

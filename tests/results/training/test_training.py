@@ -151,7 +151,7 @@ def test_tables_train_each_variant_and_keep_no_model(
     result = made.result or {}
     assert (made.stored_name, [each["held_out"] for each in result["variants"]]) == ("", ["news", "stories"])
     assert [each["n_train"] for each in result["variants"]] == [12, 12]
-    # Each answer is scored by the training that did not learn from its dataset, and words stand beside.
+    # Each answer is scored by the training that did not learn from its dataset, with metrics of words beside it.
     test = result["splits"]["test"]
     assert [part["n"] for part in test["datasets"]] == [6, 6]
     assert list_tables(made)[0].rows[0][0] == "LERC, dataset held out"
