@@ -18,8 +18,8 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.control_plan_forms import PlanForm
 from annotate.controls import control_jobs
 from annotate.controls import pool as controls_pool
+from annotate.controls.degraded_answers import count_degradable
 from annotate.controls.forms import ControlActForm
-from annotate.controls.making import count_degradable
 from annotate.models import Batch, ControlJob, Item
 from measures.outcome import Undefined
 from measures.rubric import format_number

@@ -7,7 +7,8 @@ from django.core.management.base import CommandParser
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls import pool
-from annotate.controls.making import count_degradable, make_pool
+from annotate.controls.degraded_answers import count_degradable
+from annotate.controls.making import make_pool
 from annotate.models import Batch
 from measures.outcome import Undefined
 from projects.commands import ProjectCommand
