@@ -108,7 +108,7 @@ class Chart:
         if not isinstance(height, Mapping):
             return False
         label = self.spec["encoding"]["y"]["field"]
-        return height["step"] * len({row[label] for row in self.rows}) > TALLEST
+        return bool(height["step"] * len({row[label] for row in self.rows}) > TALLEST)
 
 
 logger = logging.getLogger(__name__)
