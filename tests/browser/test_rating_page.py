@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
-from playwright.sync_api import Page, Route, ViewportSize, expect
+from playwright.sync_api import Page, Request, Route, ViewportSize, expect
 
 from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
@@ -73,7 +73,12 @@ def test_a_hit_is_rated_and_sent_by_keyboard_alone(page: Page) -> None:
 
 def test_a_rating_is_sent_at_once_and_those_that_follow_fast_together(page: Page) -> None:
     sent: list[dict[str, Any]] = []
-    page.on("request", lambda request: sent.append(request.post_data_json) if "/draft/" in request.url else None)
+
+    def keep(request: Request) -> None:
+        if "/draft/" in request.url:
+            sent.append(request.post_data_json)
+
+    page.on("request", keep)
     page.clock.install(time=timezone.now())
     page.clock.pause_at(timezone.now() + timedelta(minutes=1))
     page.keyboard.press("5")
