@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from django.apps import apps
 from django.db.models import Model
@@ -273,9 +274,6 @@ def name_act(act: str) -> str:
     return NAMES.get(act, act)
 
 
-PLURAL_KINDS = frozenset(("annotator figures", "guesses", "instructions", "quality rules"))
-
-
 @dataclass(frozen=True)
 class Named:
     """An object of the log: its kind, its name for people, and the address of its page, empty if it has none."""
@@ -286,7 +284,7 @@ class Named:
 
     @property
     def this(self) -> str:
-        return f"{'these' if self.kind in PLURAL_KINDS else 'this'} {self.kind}"
+        return f"{'these' if self.kind in _list_plural_kinds() else 'this'} {self.kind}"
 
 
 def describe_act(act: str, target: Named | None) -> str:
@@ -320,6 +318,14 @@ def find_label(kind: str) -> str:
     models = {model._meta.model_name: model for model in apps.get_models()}
     label = str(models[kind]._meta.verbose_name) if kind in models else kind
     return str(KINDS.get(label, label))
+
+
+@cache
+def _list_plural_kinds() -> frozenset[str]:
+    """Return the kinds of which one object is named in the plural, such as instructions."""
+    options = [model._meta for model in apps.get_models()]
+    names = {str(each.verbose_name) for each in options if str(each.verbose_name) == str(each.verbose_name_plural)}
+    return frozenset(KINDS.get(name, name) for name in names)
 
 
 def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:

@@ -38,55 +38,7 @@ def chart_agreement(figures: Figures) -> list[Chart]:
 
 def chart_annotators(figures: Figures) -> list[Chart]:
     """Return a heat map of the pairs' kappa, and each annotator's bias and correlation with the others."""
-    charts = []
-    pairs = figures["pairs"].get("computed", [])
-    people: list[str] = []
-    # Pairs come with most common items first, so their annotators do too.
-    for pair in pairs:
-        people += [name for name in (pair["first"], pair["second"]) if name not in people]
-    mapped = set(people[:MOST_IN_MAP])
-    cells = [
-        {**{name: pair[name] for name in ("first", "second", "kappa")}, "label": format_score(pair["kappa"], 2)}
-        for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
-        if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= mapped
-    ]
-    lowest = min((cell["kappa"] for cell in cells), default=0.0)
-    # Kappa may be negative; the colours then begin at the lowest, and at 0 otherwise, so that maps can be compared.
-    domain = (min(0.0, lowest), 1.0)
-    spec = specs.heat_map(
-        "first", "second", "kappa", "label", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(mapped)
-    )
-    charts.append(
-        Chart(
-            "pairs",
-            "Cohen's kappa (quadratic) of each annotator pair",
-            cells,
-            spec,
-            columns=("first", "second", "kappa"),
-        )
-    )
-    rows = [
-        {
-            "annotator": person["pseudonym"],
-            "bias": person["others"]["bias"],
-            "r": person["others"]["r"],
-            "n": person["n"],
-        }
-        for person in figures["people"][:MOST_IN_MAP]
-        # Without a correlation an annotator has no place in the plot; the table lists everyone.
-        if isinstance(person["others"].get("r"), float)
-    ]
-    spec = specs.points(
-        *("bias", "r", "annotator"),
-        x_title="bias (points of the scale)",
-        y_title="correlation with rest (Pearson's r)",
-        size="n",
-        size_title="ratings",
-        zero=0,
-    )
-    columns = ("annotator", "n", "bias", "r")
-    charts.append(Chart("annotators", "Annotator vs. rest", rows, spec, columns=columns))
-    return charts
+    return [_draw_pairs(figures), _draw_annotators(figures)]
 
 
 def chart_time(figures: Figures) -> list[Chart]:
@@ -115,6 +67,51 @@ def chart_time(figures: Figures) -> list[Chart]:
             columns=TIME_COLUMNS,
         )
     ]
+
+
+def _draw_pairs(figures: Figures) -> Chart:
+    pairs = figures["pairs"].get("computed", [])
+    people: list[str] = []
+    # Pairs come with most common items first, so their annotators do too.
+    for pair in pairs:
+        people += [name for name in (pair["first"], pair["second"]) if name not in people]
+    mapped = set(people[:MOST_IN_MAP])
+    cells = [
+        {**{name: pair[name] for name in ("first", "second", "kappa")}, "label": format_score(pair["kappa"], 2)}
+        for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
+        if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= mapped
+    ]
+    lowest = min((cell["kappa"] for cell in cells), default=0.0)
+    # Kappa may be negative; the colours then begin at the lowest, and at 0 otherwise, so that maps can be compared.
+    domain = (min(0.0, lowest), 1.0)
+    spec = specs.heat_map(
+        "first", "second", "kappa", "label", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(mapped)
+    )
+    title = "Cohen's kappa (quadratic) of each annotator pair"
+    return Chart("pairs", title, cells, spec, columns=("first", "second", "kappa"))
+
+
+def _draw_annotators(figures: Figures) -> Chart:
+    rows = [
+        {
+            "annotator": person["pseudonym"],
+            "bias": person["others"]["bias"],
+            "r": person["others"]["r"],
+            "n": person["n"],
+        }
+        for person in figures["people"][:MOST_IN_MAP]
+        # Without a correlation an annotator has no place in the plot; the table lists everyone.
+        if isinstance(person["others"].get("r"), float)
+    ]
+    spec = specs.points(
+        *("bias", "r", "annotator"),
+        x_title="bias (points of the scale)",
+        y_title="correlation with rest (Pearson's r)",
+        size="n",
+        size_title="ratings",
+        zero=0,
+    )
+    return Chart("annotators", "Annotator vs. rest", rows, spec, columns=("annotator", "n", "bias", "r"))
 
 
 def _widen(rows: Sequence[Mapping[str, Any]]) -> specs.Domain | None:

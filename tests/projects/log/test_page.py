@@ -176,6 +176,14 @@ def test_an_object_that_is_gone_keeps_its_number(manager: Membership, client_of:
     assert row["Action"].startswith(f"The system deleted batch {2**40}")
 
 
-@pytest.mark.parametrize(("kind", "words"), [("batch", "this batch"), ("instructions", "these instructions")])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("batch", "this batch"),
+        ("instructions", "these instructions"),
+        ("alert", "this alert"),
+        ("guesses", "these guesses"),
+    ],
+)
 def test_a_filter_by_an_object_is_named_in_its_number(kind: str, words: str) -> None:
     assert Named(kind, "").this == words
