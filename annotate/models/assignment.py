@@ -28,7 +28,12 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return self.filter(state=Assignment.State.EXPIRED)
 
     def submitted(self) -> "AssignmentQuerySet":
-        return self.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED))
+        """Return those that were submitted, whatever was decided on them."""
+        return self.filter(state__in=Assignment.SUBMITTED_STATES)
+
+    def not_rejected(self) -> "AssignmentQuerySet":
+        """Return those that were submitted and not rejected."""
+        return self.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
 
     def noting_ratings(self) -> "AssignmentQuerySet":
         """Note on each, as `has_ratings`, whether its draft has a rating or a reason why there is none."""
@@ -55,6 +60,8 @@ class Assignment(models.Model):
         RETURNED = "returned", pgettext_lazy("HIT", "returned")
         EXPIRED = "expired", pgettext_lazy("HIT", "expired")
         WITHDRAWN = "withdrawn", pgettext_lazy("HIT", "withdrawn")
+
+    SUBMITTED_STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 
     class Mark(models.TextChoices):
         COUNTED = "counted", pgettext_lazy("HIT", "counted")

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from annotate import places
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry
+from annotate.models.assignment import AssignmentQuerySet
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.payments import paying
@@ -92,7 +93,7 @@ def count_absent(work: QuerySet[Assignment]) -> list[Absent]:
     return [Absent(pseudonym, str(Membership.Standing(standing).label), n) for pseudonym, standing, n in rows]
 
 
-def plan_rejection(work: QuerySet[Assignment]) -> Decision:
+def plan_rejection(work: AssignmentQuerySet) -> Decision:
     return _plan(_exclude_removed(work), opens=True)
 
 
@@ -248,10 +249,10 @@ def approve_all_due() -> int:
     return sum(approve_overdue(project, after_days=project.approve_after_days or 0) for project in projects)
 
 
-def _exclude_removed(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
+def _exclude_removed(work: AssignmentQuerySet) -> AssignmentQuerySet:
     """Exclude work that its annotator has removed: they were promised that it stays paid."""
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
-    return work.filter(state__in=(State.SUBMITTED, State.APPROVED)).exclude(Exists(taken_out))
+    return work.not_rejected().exclude(Exists(taken_out))
 
 
 def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from django import forms
 
-from annotate.models import Batch
+from annotate.models import Assignment, Batch
 from annotate.moderation.members import Exclusion, Scope
-from annotate.moderation.work_filter import MARKS, STATES, WorkFilter
+from annotate.moderation.work_filter import MARKS, WorkFilter
 from annotate.onboarding.notices import LONGEST
 from projects.models import Project
 from projects.web.forms import WHY, WhyForm
@@ -110,7 +110,9 @@ class DecisionForm(forms.Form):
     act = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
     batch = forms.IntegerField(required=False, min_value=1, max_value=10**9)
     annotator = forms.CharField(required=False, max_length=40)
-    state = forms.ChoiceField(required=False, choices=[("", "any"), *((each, each) for each in STATES)])
+    state = forms.ChoiceField(
+        required=False, choices=[("", "any"), *((each, each) for each in Assignment.SUBMITTED_STATES)]
+    )
     mark = forms.ChoiceField(required=False, choices=[("", "any"), *MARKS])
     answered = forms.BooleanField(required=False)
     inactive = forms.BooleanField(required=False)

@@ -45,9 +45,8 @@ class Exclusion:
 
         Surplus and rejected ones don't count anyway, and work that is excluded already keeps its reason.
         """
-        work = Assignment.objects.filter(
-            annotator=annotator, state__in=(State.SUBMITTED, State.APPROVED), mark__in=(Mark.COUNTED, Mark.LATE)
-        )
+        counted = (Mark.COUNTED, Mark.LATE)
+        work = Assignment.objects.not_rejected().filter(annotator=annotator, mark__in=counted)
         if self.scope == Scope.NONE:
             return work.none()
         if self.scope == Scope.SINCE:
@@ -256,6 +255,6 @@ def _require_reason(why: str, refusal: str) -> str:
 
 def _find_excluded(target: Membership) -> QuerySet[Assignment]:
     """Return the work that managers excluded, without work that its annotator has removed."""
-    work = Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
+    work = Assignment.objects.not_rejected().filter(annotator=target, mark=Mark.EXCLUDED)
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
     return work.exclude(Exists(taken_out))

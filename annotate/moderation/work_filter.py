@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from annotate.models import Assignment, Hit
+from annotate.models.assignment import AssignmentQuerySet
 from annotate.models.batch import find_batch_ids
 from projects.models import Membership, Project
 
 State = Assignment.State
-STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 Mark = Assignment.Mark
 CONTROL = "control"
 """Beside the marks: work whose mark lets it count, on a HIT of controls alone, so that no result has it."""
@@ -34,10 +34,10 @@ class WorkFilter:
     uuids: tuple[str, ...] = ()
     until: datetime | None = None
 
-    def select_from(self, project: Project) -> QuerySet[Assignment]:
+    def select_from(self, project: Project) -> AssignmentQuerySet:
         """Return the matching submitted assignments of the project, without imported judgments."""
         batches = find_batch_ids(project, is_collecting=True)
-        found = Assignment.objects.filter(hit__batch__in=batches, state__in=STATES)
+        found = Assignment.objects.submitted().filter(hit__batch__in=batches)
         wanted = {
             "hit__batch__number": self.batch,
             "annotator__pseudonym": self.annotator,

@@ -16,11 +16,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Assignment, Batch, LedgerEntry, Remark
+from annotate.models.assignment import AssignmentQuerySet
 from annotate.moderation import decisions
 from annotate.moderation.assignment_page import list_items_with_ratings
 from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
-from annotate.moderation.work_filter import MARKS, STATES, WorkFilter
+from annotate.moderation.work_filter import MARKS, WorkFilter
 from annotate.payments import ledger
 from annotate.places import Restored
 from projects.access import ProjectRequest, Right, requires
@@ -66,7 +67,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         # Sent along with a decision on all in the list, which then leaves out what is submitted from now on.
         "now": timezone.now().isoformat(),
         "has_any": bool(page.paginator.count) or everything.exists(),
-        "states": [(state.value, state.label) for state in STATES],
+        "states": [(state.value, state.label) for state in Assignment.SUBMITTED_STATES],
         "marks": MARKS,
         "batches": Batch.objects.filter(project=project).collecting().as_choices(),
         "approve_after_days": project.approve_after_days,
@@ -198,7 +199,7 @@ def _decide_as_shown(
     return _decide(request, project, chosen, act, form, with_absent=with_absent)
 
 
-def _plan(work: QuerySet[Assignment], act: str, *, with_absent: bool) -> Decision:
+def _plan(work: AssignmentQuerySet, act: str, *, with_absent: bool) -> Decision:
     if act == "approve":
         return decisions.plan_approval(work, with_absent=with_absent)
     return decisions.plan_rejection(work)
@@ -279,7 +280,7 @@ def _read_filter(request: ProjectRequest) -> WorkFilter:
         # Fewer than 10 digits fit PostgreSQL's integer, which would otherwise raise an error for the number of a batch.
         batch=int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None,
         annotator=read_text(request, "annotator"),
-        state=read_word(request, "state", STATES),
+        state=read_word(request, "state", Assignment.SUBMITTED_STATES),
         mark=read_word(request, "mark", [mark for mark, _ in MARKS]),
         is_answered=bool(read_text(request, "answered")),
         only_absent=bool(read_text(request, "inactive")),

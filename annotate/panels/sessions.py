@@ -291,7 +291,7 @@ def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_
     is_unfinished = state in (State.RETURNED, State.TIMED_OUT) and not session.panel.counts_unfinished
     marks = (Assignment.Mark.COUNTED, Assignment.Mark.LATE)
     counted = Assignment.objects.filter(pk__in=find_work(session.participant), mark__in=marks)
-    chosen = counted.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
+    chosen = counted.not_rejected()
     chosen = chosen if is_unfinished else chosen.none()
     held = leaving.lock_work(member, chosen, *lock_too)
     # Places and the open HIT are of the panel that they joined last.

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.models import Batch, Draft
+from annotate.models import Assignment, Batch, Draft
 from annotate.places.locking import lock_annotator, lock_assignment
 from annotate.rating.answers import Incomplete, check_answers
 from annotate.rating.draft_merge import PARTS, DraftContent, read_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
-from annotate.work.submitting import SUBMITTED_STATES, Submitted, require_open, submit
+from annotate.work.submitting import Submitted, require_open, submit
 from projects.errors import Refused
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
@@ -36,7 +36,7 @@ def answer_item(
     """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
-    if assignment.state in SUBMITTED_STATES:
+    if assignment.state in Assignment.SUBMITTED_STATES:
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
     if assignment.presentation != Batch.Presentation.ONE:

@@ -22,8 +22,6 @@ from projects.language.amounts import format_number
 from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
 
-SUBMITTED_STATES = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
-
 
 @dataclass(frozen=True)
 class Submitted:
@@ -50,7 +48,7 @@ def submit(
     sha256 = content_sha256(sent)
     # Before any refusal: the retry of a submission that was stored is confirmed, even if its annotator was suspended
     # since.
-    if assignment.state in SUBMITTED_STATES:
+    if assignment.state in Assignment.SUBMITTED_STATES:
         if assignment.answers_sha256 != sha256 and not _was_stored_before(assignment, sent):
             raise SubmittedBefore(_("You already submitted this HIT with different ratings. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from measures.neural.environment import SETUP, is_installed
 from measures.neural.folders import KINDS
 from projects.access import SignedInRequest, creates_projects
-from projects.errors import Refused
+from projects.web.refusals import refusals
 from results.learned import registry
 
 
@@ -31,11 +31,9 @@ def model_list(request: SignedInRequest) -> HttpResponse:
 def model_verify(request: SignedInRequest) -> HttpResponse:
     # In the form and not in the address, where the name of a folder might be read as a path.
     name = request.POST.get("name", "")
-    try:
+    with refusals(request):
         folder = registry.verify(name)
         messages.success(request, f"Every file of {folder.name} is as it was added.")
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect("results:model-list")
 
 
@@ -43,9 +41,7 @@ def model_verify(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def model_remove(request: SignedInRequest) -> HttpResponse:
     name = request.POST.get("name", "")
-    try:
+    with refusals(request):
         registry.remove(name)
         messages.success(request, f"{name} was removed. Scores computed with it are kept.")
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect("results:model-list")
