@@ -5,11 +5,12 @@ from uuid import UUID
 
 from django.test import Client
 
+from annotate.integrity import verifying
 from annotate.models import Panel, PanelParticipant, PanelSession
 from annotate.panels import links, managing
 from annotate.work import serving, submitting
-from projects.models import Membership
-from tests.annotate.open_batches import answered
+from projects.models import Membership, Project
+from tests.annotate.open_batches import answered, assert_equation
 
 CODES = {
     f"code_{outcome}": f"CODE-{outcome}" for outcome in ("completed", "no_consent", "failed_check", "nothing_left")
@@ -69,3 +70,12 @@ def panel_samples(manager: Membership, *, n_before: int = 0) -> dict[str, Any]:
         "session_id": session_of(panel, "pia").pk,
         "annotate:panel-arrival token": panel.token,
     }
+
+
+def show_session(client: Client, project: Project) -> str:
+    return client.get(f"/p/{project.slug}/session/", follow=True).text
+
+
+def check_sums() -> None:
+    assert_equation()
+    assert verifying.verify() == []
