@@ -1,6 +1,5 @@
 """Pages that change a batch: state, limits, judgments wanted."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -17,6 +16,7 @@ from annotate.models import Batch
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
@@ -102,7 +102,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
             judgments_wanted.change_caps(batch=batch, actor=request.membership, caps=form.caps())
             messages.success(request, "Limits saved.")
             return redirect("annotate:batch-show", project.slug, number)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
 
 
@@ -139,7 +139,7 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
                 batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
             )
             context |= {"change": change, "preview": _make_preview(batch, form, change.n_added, change.n_removed)}
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/batches/wanted.html", context, status=status)
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -29,6 +28,7 @@ from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.language import amounts
 from projects.models import Criterion, Project
+from projects.web.forms import choose_status
 from projects.web.lists import paginate, read_word
 from projects.web.previews import NOT_SHOWN, Preview, PreviewChanged
 from projects.web.refusals import refusals
@@ -201,7 +201,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         # Degrading thousands of answers takes seconds, so it is measured only when asked for.
         "yields": _list_yields(batch, plan) if "yield" in request.GET else None,
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/controls/list.html", context, status=status)
 
 

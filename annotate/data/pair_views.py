@@ -20,7 +20,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
 from projects.models import MinimalPair, Project, Question
-from projects.web.forms import WhyForm
+from projects.web.forms import WhyForm, choose_status
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
@@ -159,9 +159,7 @@ def _render_form(
         "is_used": is_used,
         "phenomena": [*PHENOMENA, *used[:MOST_NAMES]],
     }
-    return render(
-        request, "annotate/data/pair_form.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
-    )
+    return render(request, "annotate/data/pair_form.html", context, status=choose_status(form))
 
 
 def _filter(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:

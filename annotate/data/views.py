@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -21,6 +20,7 @@ from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
+from projects.web.forms import choose_status
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
@@ -168,9 +168,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.in_project(project).filter(split="").count(),
     }
-    return render(
-        request, "annotate/data/split.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
-    )
+    return render(request, "annotate/data/split.html", context, status=choose_status(form))
 
 
 def _plan_split(project: Project, form: SplitForm) -> SplitPlan:

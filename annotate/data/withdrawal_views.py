@@ -1,7 +1,6 @@
 """Pages that withdraw a candidate or a passage: the preview and the reason."""
 
 from collections.abc import Callable
-from http import HTTPStatus
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -15,7 +14,7 @@ from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Passage, Project
-from projects.web.forms import WhyForm
+from projects.web.forms import WhyForm, choose_status
 from projects.web.refusals import refusals
 
 
@@ -74,6 +73,4 @@ def _render_form(
         "form": form,
         "back": back,
     }
-    return render(
-        request, "annotate/data/withdraw.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
-    )
+    return render(request, "annotate/data/withdraw.html", context, status=choose_status(form))

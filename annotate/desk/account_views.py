@@ -1,6 +1,5 @@
 """The page on which people delete their account."""
 
-from http import HTTPStatus
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -20,6 +19,7 @@ from annotate.onboarding.survey_answers import has_allowed_publication
 from projects.access import SignedInRequest, signed_in
 from projects.accounts import signing_in
 from projects.accounts.views import locked_out
+from projects.web.forms import choose_status
 from projects.web.refusals import refusals
 
 
@@ -46,5 +46,5 @@ def account_delete(request: SignedInRequest) -> HttpResponse:
         "work": erasing.plan_erasure(request.user),
         "may_be_published": has_allowed_publication(request.user.memberships.all()),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     return render(request, "annotate/desk/account_delete.html", context, status=status)

@@ -25,6 +25,7 @@ from projects.models import Instructions, Membership, Project
 from projects.texts import markdown, versions
 from projects.texts.examples import Example
 from projects.texts.versions import current_consent
+from projects.web.forms import choose_status
 from projects.web.refusals import refusals
 
 NEXT = ("work", "test")
@@ -76,7 +77,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         request,
         "annotate/desk/consent_withdraw.html",
         context,
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200,
+        status=choose_status(form),
     )
 
 

@@ -25,6 +25,7 @@ from projects.importing.sniffing import SUFFIXES
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web import uploads
+from projects.web.forms import choose_status
 from projects.web.lists import paginate
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
@@ -84,7 +85,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
                     )
                 _refuse_hopeless(job)
                 return _redirect_to(job)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     context = {"form": form, **_describe_steps(0)}
     return render(request, "annotate/imports/new.html", context, status=status)
 

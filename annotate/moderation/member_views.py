@@ -21,6 +21,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
 from projects.people import members
+from projects.web.forms import choose_status
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
@@ -127,7 +128,7 @@ def _handle_form(
     why_not = members.explain_fixed_status(target=member, actor=request.membership)
     why_not = why_not or members.explain_lost_account(member)
     context = {"member": member, "form": form, "why_not": why_not, **context}
-    return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200)
+    return render(request, template, context, status=choose_status(form))
 
 
 # One transaction for both acts, so that no alert stays open for someone who has been removed.

@@ -28,7 +28,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
 from projects.models import Act, LogEntry, Project
-from projects.web.forms import WhyForm
+from projects.web.forms import WhyForm, choose_status
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
@@ -116,7 +116,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
         "uuids": uuids if not choice.cleaned_data["all"] else [],
         "is_paid": ledger.pays_anything(project),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/moderation/submitted_decide.html", context, status=status)
 
 

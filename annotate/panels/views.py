@@ -21,6 +21,7 @@ from annotate.payments.ledger import pays_anything
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import write_percent
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.links import absolute_url
 from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
@@ -70,7 +71,7 @@ def panel_new(request: ProjectRequest, project: Project) -> HttpResponse:
             messages.success(request, "Panel created. Copy its link to the platform.")
             return redirect("annotate:panel-show", project.slug, panel.number)
     context = {"form": form, "platform": Panel.Platform(platform).label}
-    return render(request, "annotate/panels/edit.html", context, status=_status_of(form))
+    return render(request, "annotate/panels/edit.html", context, status=choose_status(form))
 
 
 @requires(Right.MANAGE)
@@ -91,7 +92,7 @@ def panel_test(request: ProjectRequest, project: Project, number: int) -> HttpRe
     if form.is_valid():
         with refusals(request, form, field="link"):
             ids = links.check_link(panel, form.cleaned_data["link"])
-    return _show(request, project, panel, form=form, ids=ids, status=_status_of(form))
+    return _show(request, project, panel, form=form, ids=ids, status=choose_status(form))
 
 
 @requires(Right.MANAGE)
@@ -106,7 +107,7 @@ def panel_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
             messages.success(request, "Changes saved.")
             return redirect("annotate:panel-show", project.slug, number)
     context = {"form": form, "panel": panel, "platform": panel.get_platform_display()}
-    return render(request, "annotate/panels/edit.html", context, status=_status_of(form))
+    return render(request, "annotate/panels/edit.html", context, status=choose_status(form))
 
 
 @requires(Right.MANAGE)
@@ -213,7 +214,3 @@ def _add_work(page: Iterable[PanelSession]) -> None:
 
 def _fetch(project: Project, number: int) -> Panel:
     return get_object_or_404(project.panels.select_related("project", "created_by"), number=number)
-
-
-def _status_of(form: Any) -> int:
-    return HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK

@@ -1,6 +1,5 @@
 """Pages of overlap plans: the list, a new one, its rules, its cost, and its start."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -31,6 +30,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.lists import paginate, read_word
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
@@ -177,7 +177,7 @@ def _describe_started(started: Started, *, opened: bool) -> str:
 
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
 
 

@@ -1,7 +1,5 @@
 """Managers' pages of bonuses on Prolific: entered, set up with their fees, then paid or settled by a person."""
 
-from http import HTTPStatus
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +12,7 @@ from annotate.prolific.forms import BonusForm
 from annotate.prolific.views import fetch_study
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.refusals import refusals
 
 
@@ -34,7 +33,7 @@ def bonus_new(request: ProjectRequest, project: Project, number: int) -> HttpRes
                 made = study.bonuses.order_by("-number").first()
             if made is not None:
                 return redirect("annotate:prolific-bonus-show", project.slug, number, made.number)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     context = {"study": study, "panel": study.panel, "form": form}
     return render(request, "annotate/prolific/bonus_new.html", context, status=status)
 

@@ -1,7 +1,6 @@
 """Managers' pages of Prolific: the account, and a panel's study with its submissions and differences."""
 
 from decimal import Decimal
-from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +18,7 @@ from annotate.prolific.calling import PlatformError
 from annotate.prolific.forms import AccountForm, LimitForm, RejectForm, StudyForm
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.links import absolute_url
 from projects.web.lists import paginate, read_word
 from projects.web.previews import Preview
@@ -49,7 +49,7 @@ def account(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_events": found.events.count() if found else 0,
         "newest_event": found.events.order_by("-pk").first() if found else None,
     }
-    return render(request, "annotate/prolific/account.html", context, status=_status_of(form))
+    return render(request, "annotate/prolific/account.html", context, status=choose_status(form))
 
 
 @requires(Right.OWN)
@@ -101,7 +101,7 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
                 messages.error(request, f"{error.message} The draft is stored here. Save it again to send it.")
             return redirect("annotate:prolific-study", project.slug, number)
     context = {"panel": panel, "study": study, "form": form, "here": here}
-    return render(request, "annotate/prolific/study_edit.html", context, status=_status_of(form))
+    return render(request, "annotate/prolific/study_edit.html", context, status=choose_status(form))
 
 
 def _suggest_values(panel: Panel, n_left: int) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def study_places(request: ProjectRequest, project: Project, number: int) -> Http
                 messages.success(request, "Saved. Places follow the open places here, up to the new number.")
                 return redirect("annotate:prolific-study", project.slug, number)
     context = {"panel": study.panel, "study": study, "form": form, "preview": preview, "cost": cost}
-    return render(request, "annotate/prolific/study_places.html", context, status=_status_of(form))
+    return render(request, "annotate/prolific/study_places.html", context, status=choose_status(form))
 
 
 @requires(Right.MANAGE)
@@ -196,7 +196,7 @@ def submission_reject(request: ProjectRequest, project: Project, number: int, su
             messages.success(request, "Rejected on Prolific. The ratings still count until you decide otherwise.")
             return redirect("annotate:prolific-study", project.slug, number)
     context = {"panel": study.panel, "study": study, "row": row, "form": form}
-    return render(request, "annotate/prolific/submission_reject.html", context, status=_status_of(form))
+    return render(request, "annotate/prolific/submission_reject.html", context, status=choose_status(form))
 
 
 def preview_publication(study: ProlificStudy) -> Preview:
@@ -246,7 +246,3 @@ def _describe(request: ProjectRequest, study: ProlificStudy) -> dict[str, Any]:
 def _fetch_panel(project: Project, number: int) -> Panel:
     panels = project.panels.select_related("project").filter(platform=Panel.Platform.PROLIFIC)
     return get_object_or_404(panels, number=number)
-
-
-def _status_of(form: Any) -> int:
-    return HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK

@@ -3,7 +3,6 @@
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from http import HTTPStatus
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
@@ -23,6 +22,7 @@ from projects.database.snapshots import snapshot
 from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import CriterionOnPage, current_rubric, read_criteria
+from projects.web.forms import choose_status
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
@@ -93,7 +93,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
             design.change_settings(test=test, actor=request.membership, values=form.values())
             messages.success(request, "Settings saved.")
             return redirect("annotate:qualification-test", project.slug)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/qualification/settings.html", {"form": form, "test": test}, status=status)
 
 
@@ -190,7 +190,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
         "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
         "attempts": _summarise(Attempt.objects.filter(annotator=member)),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/qualification/person.html", context, status=status)
 
 

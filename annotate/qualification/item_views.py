@@ -29,6 +29,7 @@ from projects.importing.skipping import SkippedRows
 from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import read_criteria
+from projects.web.forms import choose_status
 from projects.web.lists import order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry, takes_files
@@ -191,7 +192,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
         "q": query,
         "criteria": items.find_quality_criteria(test.rubric),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/qualification/candidates.html", context, status=status)
 
 
@@ -213,7 +214,7 @@ def _render_form(
     }
     if "preview" in request.POST and request.headers.get("HX-Request"):
         return render(request, "annotate/qualification/_item_preview.html", context)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    status = choose_status(form)
     return render(request, "annotate/qualification/item.html", context, status=status)
 
 

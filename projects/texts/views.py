@@ -19,7 +19,7 @@ from projects.rubric.rubrics import CriterionOnPage
 from projects.texts import markdown, versions
 from projects.texts.examples import MOST_EXAMPLES, Example
 from projects.texts.forms import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
-from projects.web.forms import add_row, count_wrong_fields
+from projects.web.forms import add_row, choose_status, count_wrong_fields
 
 PREFIX = "examples"
 
@@ -79,7 +79,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
         elif saved := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
             messages.success(request, f"Version {saved.version} saved. New batches will ask for it.")
             return redirect("projects:consent-edit", project.slug)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     return render(request, "projects/texts/consent_edit.html", {**context, "form": form}, status=status)
 
 

@@ -1,6 +1,7 @@
 """What forms have in common: reasons, edits, values for an act, rows that are added, and how many fields are wrong."""
 
 import json
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -13,6 +14,11 @@ CHANGED = (
     "Compare them with the stored ones in another tab, then save again."
 )
 WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
+
+
+def choose_status(form: forms.BaseForm) -> HTTPStatus:
+    """Return the status of a page that shows a form: 422 for one that was sent with errors."""
+    return HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
 
 
 class WhyForm(forms.Form):

@@ -1,6 +1,5 @@
 """Managers' pages of webhooks: the addresses, a new one, and the messages of one with every attempt."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Delivery, Event, Project, Webhook
+from projects.web.forms import choose_status
 from projects.web.keyed_forms import KeyedForm
 from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
@@ -58,7 +58,7 @@ def webhook_new(request: ProjectRequest, project: Project) -> HttpResponse:
         with refusals(request, form):
             webhook, secret = endpoints.add_webhook(actor=request.membership, **form.cleaned_data)
             return _render_secret(request, webhook, secret, title="Webhook added")
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     return render(request, "projects/webhooks/new.html", {"form": form}, status=status)
 
 

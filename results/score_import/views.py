@@ -16,6 +16,7 @@ from projects.downloads import send_file
 from projects.importing.report import LINE
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.forms import choose_status
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
@@ -55,7 +56,7 @@ def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 )
                 return _redirect_to(job)
     context = {"form": form, "n_candidates": count_candidates(project)}
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    status = choose_status(form)
     return render(request, "results/score_import/new.html", context, status=status)
 
 
