@@ -17,7 +17,8 @@ from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
 from projects.api.serializers import INT32, Query, StrictBooleanField, StrictSerializer, TextField
 from projects.errors import Refused
 from projects.models import Project
-from projects.people.api import PersonSerializer, fetch_member
+from projects.people.api import PersonSerializer
+from projects.people.members import fetch_member
 
 WHY: dict[str, Any] = {"max_length": 500, "help_text": "Recorded in the audit log. Don’t name anyone."}
 

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -68,7 +68,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
                 sentences.append(f"{format_number(done.n_already_counted)} of their judgments were already counted.")
         return " ".join(sentences)
 
-    member = _fetch_member(project, pseudonym)
+    member = members.fetch_member(project, pseudonym)
     restored = moderation_members.plan_restoring(target=member)
     context = {"restored": restored, "preview": _preview_restoring(member, restored)}
     return _handle_form(
@@ -81,7 +81,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     """Show the choice and its preview (GET), then remove the annotator, with a reason (POST)."""
-    member = _fetch_member(project, pseudonym)
+    member = members.fetch_member(project, pseudonym)
     sent = request.POST if request.method == "POST" else request.GET
     # The first GET has no choice yet and shows the blank form, without errors and without a preview.
     choice = ExclusionForm(project, sent if sent.keys() & ExclusionForm.base_fields.keys() else None)
@@ -118,7 +118,7 @@ def _handle_form(
     **context: Any,
 ) -> HttpResponse:
     """Handle a form about one member: show it, show its errors, or act on it."""
-    member = _fetch_member(project, pseudonym)
+    member = members.fetch_member(project, pseudonym)
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
@@ -177,7 +177,3 @@ def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> s
     if done.closed_batches:
         sentences.append(describe_closed(done.closed_batches, reopened=reopened))
     return " ".join(sentences)
-
-
-def _fetch_member(project: Project, pseudonym: str) -> Membership:
-    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

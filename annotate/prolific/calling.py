@@ -177,15 +177,6 @@ def read_list(row: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return value
 
 
-def read_moment(row: Mapping[str, Any], name: str) -> datetime | None:
-    """Return a time of an answer, or None where it has none."""
-    try:
-        found = datetime.fromisoformat(str(row.get(name) or ""))
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
 def _add_query(path: str, query: Mapping[str, Any] | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 

@@ -6,7 +6,7 @@ from functools import partial
 from http import HTTPStatus
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -33,6 +33,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import frozen_criteria, read_criteria
+from projects.web.links import redirect_with_get
 from projects.web.refusals import refusals
 
 Purpose = QualificationItem.Purpose
@@ -74,14 +75,14 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
         try:
             attempt = attempts.begin(annotator=request.membership, purpose=purpose)
         except ConsentFirst:
-            return _redirect_with_get(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
+            return redirect_with_get(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
         except SurveyFirst:
             asked = reverse("annotate:survey", args=[project.slug, Survey.Moment.BEFORE])
-            return _redirect_with_get(f"{asked}?next=test")
+            return redirect_with_get(f"{asked}?next=test")
         except InstructionsFirst as asked_first:
             read = reverse("annotate:instructions-read", args=[project.slug, asked_first.version])
-            return _redirect_with_get(f"{read}?next=test")
-        return _redirect_with_get(_make_url("show", project, attempt.uuid))
+            return redirect_with_get(f"{read}?next=test")
+        return redirect_with_get(_make_url("show", project, attempt.uuid))
     return redirect("annotate:qualification", project.slug)
 
 
@@ -162,7 +163,7 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     try:
         wrong = attempts.save_page(annotator=me, attempt_uuid=attempt.uuid, page=number, sent=sent)
     except TakesNoAnswers:
-        return _redirect_with_get(_make_url("result", project, attempt.uuid))
+        return redirect_with_get(_make_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
         raise Http404("No such page.") from error
     # Read again, because saving has changed the draft.
@@ -172,9 +173,9 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
         return render_page(request, project, attempt, pages, page, sent=sent, errors=wrong)
     if number < len(pages) and attempt.purpose == Purpose.PRACTICE:
         # Leads back to the page if it is not rated yet.
-        return _redirect_with_get(reverse("annotate:attempt-feedback", args=[project.slug, attempt.uuid, number]))
+        return redirect_with_get(reverse("annotate:attempt-feedback", args=[project.slug, attempt.uuid, number]))
     if number < len(pages):
-        return _redirect_with_get(f"{_make_url('show', project, attempt.uuid)}?page={number + 1}")
+        return redirect_with_get(f"{_make_url('show', project, attempt.uuid)}?page={number + 1}")
     try:
         attempts.submit_attempt(annotator=me, attempt_uuid=attempt.uuid)
     except Incomplete as refusal:
@@ -184,7 +185,7 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
         return render_page(request, project, attempt, pages, page, errors=errors)
     except TakesNoAnswers as refusal:
         return render_closed(request, attempt, number, sent, refusal.message, is_kept=True)
-    return _redirect_with_get(_make_url("result", project, attempt.uuid))
+    return redirect_with_get(_make_url("result", project, attempt.uuid))
 
 
 def _keep_draft_on_access_lost(
@@ -271,10 +272,3 @@ def _read_page_number(request: HttpRequest) -> int:
 
 def _make_url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:
     return reverse(f"annotate:attempt-{what}", args=[project.slug, attempt_uuid])
-
-
-def _redirect_with_get(url: str) -> HttpResponseRedirect:
-    # 303 instead of 302: every browser then asks for the next page with GET.
-    response = HttpResponseRedirect(url)
-    response.status_code = HTTPStatus.SEE_OTHER
-    return response

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Protocol, cast
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import REASON_BAD_ORIGIN, get_token
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
@@ -42,6 +42,7 @@ from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
 from projects.web.kept_forms import keep_form_until_sign_in, list_kept_fields
+from projects.web.links import redirect_with_get
 from projects.web.refusals import refusals
 
 _ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))
@@ -111,9 +112,9 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)
     except Refused as refusal:
         messages.info(request, refusal.message)
-        return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
+        return redirect_with_get(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
     if submitted is None:
-        return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
+        return redirect_with_get(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
     if submitted.was_stored:
         messages.info(request, _("Those ratings were already saved."))
     elif submitted.mark == Assignment.Mark.SURPLUS:
@@ -151,18 +152,20 @@ def next_hit(
     found = serving.claim(request.membership)
     if isinstance(found, serving.ConfirmFirst):
         if found.lacks_consent:
-            return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
+            return redirect_with_get(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
         if found.lacks_survey:
-            return _see_other(f"{reverse('annotate:survey', args=[project.slug, Survey.Moment.BEFORE])}?next=work")
+            return redirect_with_get(
+                f"{reverse('annotate:survey', args=[project.slug, Survey.Moment.BEFORE])}?next=work"
+            )
         number = Batch.objects.values_list("number", flat=True).get(pk=found.batch_id)
         read = reverse("annotate:instructions-read", args=[project.slug, found.unread_version])
-        return _see_other(f"{read}?next=work&batch={number}")
+        return redirect_with_get(f"{read}?next=work&batch={number}")
     if isinstance(found, serving.NoWork):
         if is_submitted:
             messages.success(request, _("HIT submitted. Thank you!"))
-        return _see_other(reverse("annotate:project-desk", args=[project.slug]))
+        return redirect_with_get(reverse("annotate:project-desk", args=[project.slug]))
     shown = reverse("annotate:work-show", args=[project.slug, found])
-    return _see_other(f"{shown}?after={after}" if after else shown)
+    return redirect_with_get(f"{shown}?after={after}" if after else shown)
 
 
 def _keep_draft_on_access_lost(
@@ -198,7 +201,7 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
             messages.success(request, _("HIT returned. You won't be offered it again."))
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    return _see_other(reverse("annotate:project-desk", args=[project.slug]))
+    return redirect_with_get(reverse("annotate:project-desk", args=[project.slug]))
 
 
 @requires(Right.WORK)
@@ -228,7 +231,7 @@ def _act_on_page(
             messages.success(request, done)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
+    return redirect_with_get(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
 
 
 @signed_in(answers_json=True)
@@ -290,10 +293,3 @@ def _fetch_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assi
     # Also None goes into the relation's cache, or reading `assignment.draft` would query for a draft that isn't there.
     assignment._state.fields_cache["draft"] = None if values[0] is None else _DRAFT.take(values)
     return assignment
-
-
-def _see_other(url: str) -> HttpResponseRedirect:
-    # 303 rather than 302: the browser must fetch the next page by GET, whatever method brought it here.
-    response = HttpResponseRedirect(url)
-    response.status_code = HTTPStatus.SEE_OTHER
-    return response

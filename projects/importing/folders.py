@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from projects.errors import Refused
 from projects.importing.limits import DEFAULT_LIMITS, MIB, Limits
-from projects.language.names import shorten_name
+from projects.language.names import shorten_error, shorten_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ def combine_parquet(parts: Sequence[Part], target: Path, limits: Limits = DEFAUL
         except MemoryError:
             raise
         except (pa.ArrowException, ValueError) as error:
-            raise Refused(f"The columns of the Parquet files don’t fit together: {_say(error)}") from error
+            raise Refused(f"The columns of the Parquet files don’t fit together: {shorten_error(error)}") from error
         with pq.ParquetWriter(target, schema) as writer:
             for table in _read_tables(files, schema, limits):
                 writer.write_table(table)
@@ -134,8 +134,4 @@ def _describe_columns(schema: "pa.Schema") -> "pa.Schema":
 
 
 def _cannot_read(part: Part, error: Exception) -> Refused:
-    return Refused(f"{shorten_name(part.name)} can’t be read as Parquet: {_say(error)}")
-
-
-def _say(error: Exception) -> str:
-    return shorten_name(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    return Refused(f"{shorten_name(part.name)} can’t be read as Parquet: {shorten_error(error)}")

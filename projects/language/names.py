@@ -21,3 +21,8 @@ def shorten_name(text: str, length: int = 100) -> str:
     clean = text.translate(INVISIBLE)
     clean = clean.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate cannot be sent to a browser
     return clean if len(clean) <= length else clean[: length - 1] + "…"
+
+
+def shorten_error(error: Exception) -> str:
+    """Return the first line of what a library says of an error, or the name of its class if it says nothing."""
+    return shorten_name(str(error).splitlines()[0] if str(error) else type(error).__name__)

@@ -24,7 +24,7 @@ from projects.api.serializers import (
     make_page_serializer,
     render_page,
 )
-from projects.models import Invitation, Membership, Project
+from projects.models import Invitation, Membership
 from projects.people import invitations, members
 from projects.people.invitations import DEFAULT_DAYS, MOST_DAYS
 from projects.web.links import absolute_url
@@ -116,7 +116,7 @@ class PersonShow(ProjectEndpoint):
     @extend_schema(responses=PersonSerializer)
     def get(self, request: Request, slug: str, pseudonym: str) -> Response:
         """Read a person."""
-        return Response(PersonSerializer(fetch_member(self.project, pseudonym)).data)
+        return Response(PersonSerializer(members.fetch_member(self.project, pseudonym)).data)
 
     @extend_schema(
         request=RightsSerializer,
@@ -128,13 +128,13 @@ class PersonShow(ProjectEndpoint):
 
         Or whether they rate HITs. It holds from their next request on.
         """
-        member, sent = fetch_member(self.project, pseudonym), self.sent(RightsSerializer)
+        member, sent = members.fetch_member(self.project, pseudonym), self.sent(RightsSerializer)
         with transaction.atomic():
             if "role" in sent:
                 members.change_role(target=member, role=sent["role"], actor=self.membership)
             if "is_annotator" in sent:
                 members.set_annotates(target=member, annotates=sent["is_annotator"], actor=self.membership)
-        return Response(PersonSerializer(fetch_member(self.project, pseudonym)).data)
+        return Response(PersonSerializer(members.fetch_member(self.project, pseudonym)).data)
 
 
 class InvitationList(ProjectEndpoint):
@@ -182,8 +182,3 @@ class InvitationRevoke(ProjectEndpoint):
         invitations.revoke(invitation=found, actor=self.membership)
         found.refresh_from_db(fields=["revoked_at"])
         return Response(InvitationSerializer(found).data)
-
-
-def fetch_member(project: Project, pseudonym: str) -> Membership:
-    """Return the member with their account and project. Raises Http404."""
-    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

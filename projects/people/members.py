@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from django.db import transaction
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from projects import log
 from projects.access import adopt_locked
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
-from projects.models import Act, Invitation, Membership
+from projects.models import Act, Invitation, Membership, Project
 
 Role = Membership.Role
 Standing = Membership.Standing
@@ -163,3 +164,8 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
             invitation,
             why="The rights of the member who created it have changed.",
         )
+
+
+def fetch_member(project: Project, pseudonym: str) -> Membership:
+    """Return the member with their account and project. Raises Http404."""
+    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

@@ -45,13 +45,13 @@ def people_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def member_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    return _member_page(request, _member(project, pseudonym))
+    return _member_page(request, people_members.fetch_member(project, pseudonym))
 
 
 @requires(Right.MANAGE)
 @require_POST
 def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    member = _member(project, pseudonym)
+    member = people_members.fetch_member(project, pseudonym)
     form = RoleForm(request.membership, request.POST)
     if not form.is_valid():
         messages.error(request, "You can't assign this role.")
@@ -65,7 +65,7 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 @requires(Right.MANAGE)
 @require_POST
 def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    member = _member(project, pseudonym)
+    member = people_members.fetch_member(project, pseudonym)
     form = AnnotatesForm(request.POST)
     form.is_valid()  # always: its only field is an optional checkbox
     annotates = form.cleaned_data["is_annotator"]
@@ -79,7 +79,7 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
 @never_cache
 @require_POST
 def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    member = _member(project, pseudonym)
+    member = people_members.fetch_member(project, pseudonym)
     with refusals(request):
         path = passwords.issue_link(target=member, actor=request.membership)
         return render(
@@ -140,10 +140,6 @@ def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "Query
     if annotates := wanted.get("annotates"):
         members = members.filter(is_annotator=annotates == "yes")
     return members.order_by(*PeopleFilterForm.SORTS[wanted.get("sort") or "joined"])
-
-
-def _member(project: Project, pseudonym: str) -> Membership:
-    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)
 
 
 def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:

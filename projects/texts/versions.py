@@ -73,7 +73,7 @@ def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *,
 def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
         raise Refused(f"Instructions can have at most {MOST_EXAMPLES} worked examples.")
-    criteria = _read_criteria(project)
+    criteria = read_current_criteria(project)
     for number, example in enumerate(examples, start=1):
         if faults := find_faults(example, criteria):
             where, wrong = next(iter(faults.items()))
@@ -85,11 +85,12 @@ def count_unfit_examples(project: Project) -> int:
     current = current_instructions(project)
     if current is None or not current.examples:
         return 0
-    criteria = _read_criteria(project)
+    criteria = read_current_criteria(project)
     return sum(bool(find_faults(example, criteria)) for example in Example.read_all(current.examples))
 
 
-def _read_criteria(project: Project) -> Sequence[CriterionOnPage]:
+def read_current_criteria(project: Project) -> tuple[CriterionOnPage, ...]:
+    """Return the criteria of the current rubric; none without a rubric."""
     rubric = rubrics.current_rubric(project)
     return rubrics.read_criteria(rubric) if rubric is not None else ()
 

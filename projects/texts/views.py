@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Consent, Instructions, Project
-from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
 from projects.texts import markdown, versions
 from projects.texts.examples import MOST_EXAMPLES, Example
@@ -29,7 +28,7 @@ V = TypeVar("V", Instructions, Consent)
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse:
-    current, criteria = versions.current_instructions(project), _criteria(project)
+    current, criteria = versions.current_instructions(project), versions.read_current_criteria(project)
     form = InstructionsForm(request.POST if request.method == "POST" else None, initial=_start(current))
     examples = _examples(current, criteria, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"current": current, "versions": project.instructions.all(), "criteria": criteria}
@@ -62,7 +61,9 @@ def instructions_show(request: ProjectRequest, project: Project, version: int) -
         "edit_name": "projects:instructions-edit",
         "text": instructions,
         "html": markdown.render(instructions.text),
-        "shown_examples": _pair_with_ratings(Example.read_all(instructions.examples), _criteria(project)),
+        "shown_examples": _pair_with_ratings(
+            Example.read_all(instructions.examples), versions.read_current_criteria(project)
+        ),
     }
     return render(request, "projects/texts/show.html", context)
 
@@ -116,11 +117,6 @@ def _save(form: Form, current: V | None, save: Callable[..., V]) -> V | None:
         form.data = {**form.cleaned_data, "based_on": current.version if current else 0}
         form.add_error(None, refusal.message)
     return None
-
-
-def _criteria(project: Project) -> tuple[CriterionOnPage, ...]:
-    rubric = rubrics.current_rubric(project)
-    return rubrics.read_criteria(rubric) if rubric is not None else ()
 
 
 def _examples(

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 
@@ -45,3 +46,10 @@ def is_own_path(target: str) -> bool:
         url_has_allowed_host_and_scheme(form, allowed_hosts=None) and form.isprintable()
         for form in (target, unquote(target))  # “/%2F/other.site” becomes “///other.site”
     )
+
+
+def redirect_with_get(url: str) -> HttpResponseRedirect:
+    """Redirect with 303 instead of 302, after which every browser asks for the next page with GET."""
+    response = HttpResponseRedirect(url)
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response

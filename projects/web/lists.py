@@ -49,12 +49,6 @@ def order_with_empty_last(expression: F | BaseExpression, *, is_descending: bool
     return expression.desc(nulls_last=True) if is_descending else expression.asc(nulls_last=True)
 
 
-def read_page_number(request: HttpRequest) -> int:
-    """Return the number of the requested page, or 1 if the address names none."""
-    asked = request.GET.get("page", "")
-    return max(1, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
-
-
 def paginate(
     request: HttpRequest, rows: Sequence[Any] | Any, size: int = PAGE_SIZE, *, n: int | None = None
 ) -> Page[Any]:

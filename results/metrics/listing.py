@@ -71,6 +71,7 @@ def _list_changed(run: MetricRun) -> Iterator[str]:
 
 
 def format_setting(value: Any) -> str:
+    """Return a setting of a metric or an evaluation as people read it: “yes”, “0.5”."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from projects.errors import Refused
 from projects.models import Project
+from results.metrics.listing import format_setting
 from results.models import MetricRun
 from results.studies.settings import Settings
 
@@ -50,7 +50,7 @@ def make_labels(runs: Sequence[MetricRun]) -> dict[str, str]:
         if titles[run.title] > 1:
             namesakes = [each.settings for each in runs if each.title == run.title]
             differences = [
-                f"{name.replace('_', ' ')} {_format_setting(value)}"
+                f"{name.replace('_', ' ')} {format_setting(value)}"
                 for name, value in sorted(run.settings.items())
                 if any(other.get(name) != value for other in namesakes)
             ]
@@ -72,9 +72,3 @@ def find_chosen_runs(
     if gone:
         raise Refused(f"{len(gone)} of the metrics no longer have scores. Compute them again or choose others.")
     return [by_subject[subject] for subject in dict.fromkeys(settings.metrics)]
-
-
-def _format_setting(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ from annotate.frames.criteria_in_use import criteria_in_use
 from measures.gold_rules import GoldRule
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
+from results.metrics.listing import format_setting
 from results.models import Study
 from results.scope.scopes import warn_of_no_order
 from results.studies import intervals
@@ -80,7 +81,7 @@ def format_metric(metric: Mapping[str, Any]) -> str:
     """Return a metric with its signature, or, of an evaluation without signatures, with every setting."""
     if signature := metric.get("signature"):
         return f"{metric['title']} ({signature})"
-    settings = ", ".join(f"{name}={_format_value(value)}" for name, value in sorted(metric["settings"].items()))
+    settings = ", ".join(f"{name}={format_setting(value)}" for name, value in sorted(metric["settings"].items()))
     return f"{metric['title']} ({settings or 'no settings'})"
 
 
@@ -153,7 +154,7 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
 def _name_choice(field: forms.Field, value: Any) -> str:
     """Return a setting as the form words it."""
     offered: dict[Any, Any] = dict(list(field.choices)) if isinstance(field, forms.ChoiceField) else {}  # type: ignore[arg-type]
-    return str(offered.get(value, "")) or _format_value(value)
+    return str(offered.get(value, "")) or format_setting(value)
 
 
 def _has_resamples(kind: Kind | None, study: Study) -> bool:
@@ -244,9 +245,3 @@ def list_missing(study: Study) -> list[MissingScores]:
         for metric in (study.result or {}).get("metrics", [])
         if metric["n_missing"]
     ]
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)

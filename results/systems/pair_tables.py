@@ -5,7 +5,8 @@ from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from projects.tables.tables import Column, Estimate, Missing, Table, Value
+from projects.tables.reading import read_number
+from projects.tables.tables import Column, Estimate, Table, Value
 from results.systems.pairs import TESTS, Measure
 from results.systems.warnings import list_notes
 
@@ -36,9 +37,9 @@ def tabulate_pairs(figures: Figures, *, key: str) -> Table:
             pair["n_questions"],
             pair["n_groups"],
             _read_difference(pair),
-            _read(pair["superiority"]),
-            _read(pair["d_z"]),
-            _read(pair["p"]),
+            read_number(pair["superiority"]),
+            read_number(pair["d_z"]),
+            read_number(pair["p"]),
             pair["p_holm"],
         ]
         for pair in pairs
@@ -76,15 +77,8 @@ def _name(source: str) -> str:
     return source or "unspecified"
 
 
-def _read(stored: Any) -> Value:
-    if isinstance(stored, Mapping):
-        return Missing(stored["reason"])
-    value: float | None = stored
-    return value
-
-
 def _read_difference(pair: Figures) -> Value:
-    difference, ends = _read(pair["difference"]), pair["interval"]
+    difference, ends = read_number(pair["difference"]), pair["interval"]
     if not isinstance(difference, float):
         return difference
     return Estimate(difference, ends.get("low"), ends.get("high"), ends.get("reason", ""))

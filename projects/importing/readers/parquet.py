@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from projects.importing.readers.base import Reader, Record, checked_header
 from projects.importing.report import Broken
-from projects.language.names import shorten_name
+from projects.language.names import shorten_error, shorten_name
 
 MOST_ROWS = 64
 """Rows per step: few, because a single cell may be a megabyte."""
@@ -32,7 +32,7 @@ class ParquetReader(Reader):
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            raise Broken(f"the Parquet file cannot be read: {_say(error)}") from error
+            raise Broken(f"the Parquet file cannot be read: {shorten_error(error)}") from error
         # Refused at once by what the file says; a file that says less is counted while it is read.
         self._refuse_large(n_bytes, None)
         self._step = max(1, min(MOST_ROWS, STEP_BYTES * max(1, self._n_rows) // max(1, n_bytes)))
@@ -75,7 +75,9 @@ class ParquetReader(Reader):
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            raise Broken(f"the Parquet file cannot be read further: {_say(error)}", line=self._row + 1) from error
+            raise Broken(
+                f"the Parquet file cannot be read further: {shorten_error(error)}", line=self._row + 1
+            ) from error
 
     def _values(self, name: str, array: pa.Array) -> list[Any]:
         try:
@@ -83,7 +85,7 @@ class ParquetReader(Reader):
         except MemoryError:
             raise
         except (pa.ArrowException, UnicodeDecodeError, ValueError, KeyError) as error:
-            raise Broken(f"a value cannot be read: {_say(error)}", line=self._row + 1, column=name) from error
+            raise Broken(f"a value cannot be read: {shorten_error(error)}", line=self._row + 1, column=name) from error
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             for place, value in enumerate(values, start=1):
                 if not _is_finite(value):
@@ -124,7 +126,3 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_finite, value.values()))
     return True
-
-
-def _say(error: Exception) -> str:
-    return shorten_name(str(error).splitlines()[0] if str(error) else type(error).__name__)

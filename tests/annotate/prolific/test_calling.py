@@ -1,7 +1,5 @@
 """The client of Prolific's API, against a platform that is slow, busy, broken, and changes its answers."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from annotate.prolific import calling
@@ -99,8 +97,6 @@ def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(
     for broken in ("x", True, None, float("nan")):
         with pytest.raises(PlatformError):
             calling.read_number({"amount": broken}, "amount")
-    assert calling.read_moment({"at": "2026-11-23T10:00:00"}, "at") == datetime(2026, 11, 23, 10, tzinfo=UTC)
-    assert calling.read_moment({"at": "soon"}, "at") is None
 
 
 def test_a_platform_that_is_not_there_was_sent_nothing(fake: Fake) -> None:
