@@ -13,7 +13,7 @@ from annotate.desk.desks import fetch_desks, fetch_earnings, list_former_project
 from annotate.models import Assignment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments.entries_page import render_entries, require_paying
-from annotate.work.sessions import find_session
+from annotate.work.work_sessions import find_session
 from projects.access import (
     ProjectRequest,
     Right,

@@ -14,6 +14,15 @@ transaction.
 import psycopg2.extras
 
 from annotate.models.assignment import TAKEN_OUT
+from annotate.places.creating import (
+    NewHit,
+    ReservedItem,
+    create_hits,
+    create_reserved,
+    delete_hits,
+    set_wanted,
+    withdraw_reserved,
+)
 from annotate.places.deciding import (
     Restored,
     accept,
@@ -36,15 +45,6 @@ from annotate.places.ending import (
     withdraw_expired,
 )
 from annotate.places.locking import lock_with_hits
-from annotate.places.making import (
-    NewHit,
-    ReservedItem,
-    create_hits,
-    create_reserved,
-    delete_hits,
-    set_wanted,
-    withdraw_reserved,
-)
 from annotate.places.reserving import begin_reserved, keep_until, release, release_batch, release_overdue, reserve
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.taking import add_controls, extend, reopen, take, take_reserved, write_layout

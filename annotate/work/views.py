@@ -22,7 +22,7 @@ from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_position, read_rating
 from annotate.rating.submit_requests import answers_script
-from annotate.work import drafts, revising, revision_views, serving, sessions, stepping, submitting
+from annotate.work import drafts, revising, revision_views, serving, stepping, submitting, work_sessions
 from annotate.work.forms import ReturnForm
 from annotate.work.not_stored import (
     keep_as_draft,
@@ -122,7 +122,7 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
             request,
             _("Submitted. Others finished this HIT first: your ratings are kept but don't count in the results."),
         )
-    for hint in [] if submitted.was_stored else sessions.list_hints(request.user):
+    for hint in [] if submitted.was_stored else work_sessions.list_hints(request.user):
         messages.info(request, hint)
     return next_hit(
         request,

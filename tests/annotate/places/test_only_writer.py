@@ -12,7 +12,7 @@ APPS = ("annotate", "config", "demo", "projects", "results")
 WRITERS = {
     "annotate/places/taking.py": "the one writer",
     "annotate/places/ending.py": "the one writer",
-    "annotate/places/making.py": "the one writer",
+    "annotate/places/creating.py": "the one writer",
     "annotate/places/deciding.py": "the one writer",
     "annotate/places/reserving.py": "the one writer",
     "annotate/places/retiring.py": "the one writer",

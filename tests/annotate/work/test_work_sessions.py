@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment
-from annotate.work.sessions import find_session, list_hints
+from annotate.work.work_sessions import find_session, list_hints
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import open_batch
 from tests.factories import make_membership, make_project
