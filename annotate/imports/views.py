@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFilesForm, UploadForm
-from annotate.imports.judgments import NOT_IMPORTED
+from annotate.imports.known_judgments import NOT_IMPORTED
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.imports.several_files import join_files
 from annotate.models import Import

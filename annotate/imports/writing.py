@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotate.imports import corpus, judgments
+from annotate.imports import corpus, judgments, known_judgments
 from annotate.imports.staging import AlreadyImported, OnProgress, Progress
 from annotate.models import Batch, Import
 from projects import log
@@ -208,9 +208,9 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
             judgments.stage_scores(cursor)
         else:
             judgments.stage_judgments(cursor, project, checked, progress)
-        left = judgments.skip_known(cursor, project, checked, report, locks=locks)
+        left = known_judgments.skip_known(cursor, project, checked, report, locks=locks)
     if not left and (only_judgments or checked.kind == Kind.JUDGMENTS):
-        raise Refused(judgments.explain_nothing_left(report))
+        raise Refused(known_judgments.explain_nothing_left(report))
     return only_judgments
 
 

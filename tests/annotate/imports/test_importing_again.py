@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from annotate.data import withdrawing
-from annotate.imports import full_hits, judgments
+from annotate.imports import full_hits, known_judgments
 from annotate.integrity import verifying
 from annotate.models import Assignment, Judgment
 from annotate.moderation import decisions, members
@@ -76,7 +76,7 @@ def n_counted() -> int:
 def ignore_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Import as earlier versions did."""
     for name in ("_skip_uncounted", "_skip_impossible"):
-        monkeypatch.setattr(judgments, name, lambda *_: None)
+        monkeypatch.setattr(known_judgments, name, lambda *_: None)
     monkeypatch.setattr(full_hits, "retire_withdrawn", lambda *_: None)
 
 

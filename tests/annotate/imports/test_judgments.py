@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.db.models import Count
 
-from annotate.imports import judgments, writing
+from annotate.imports import known_judgments, writing
 from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
@@ -401,7 +401,7 @@ def test_the_command_takes_the_options_of_the_page(candidates: None, project: Pr
 
 @pytest.mark.usefixtures("candidates")
 def test_a_candidate_has_no_more_annotators_than_a_batch_counts(take: Any) -> None:
-    most = judgments.MOST_ANNOTATORS
+    most = known_judgments.MOST_ANNOTATORS
     rows = "".join(f"c0,w{n:05},4\nc1,w{n:05},4\n" for n in range(most))
     with pytest.raises(FileRefused) as caught:
         take(f"id,rater,correctness\n{rows}c1,w99999,4\n")
