@@ -21,6 +21,7 @@ from projects.web.lists import paginate
 NEWEST_ENTRIES = 5_000
 """Lines from which the choices of the filters are taken: a busy project has too many to look through."""
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
+HASH = re.compile("[0-9a-f]{64}")
 EMPTY_VALUES: tuple[Any, ...] = (None, False, [], {}, "")
 Pairs = list[tuple[str, str]]
 
@@ -105,7 +106,9 @@ def _pairs(values: Any, inside: str = "") -> Pairs:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_in_words(each) for each in value) or "none"
+        # One hash is evidence and stays whole; of several, such as the keys of metrics, the first characters tell them
+        # apart.
+        return ", ".join(f"{each[:8]}…" if HASH.fullmatch(str(each)) else _in_words(each) for each in value) or "none"
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return _moment_in_words(str(value)) or str(value)

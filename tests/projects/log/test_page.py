@@ -98,6 +98,16 @@ def test_a_line_says_who_did_what_to_what_before_and_after_and_why(
     assert row["Reason"] == "Enough for now"
 
 
+def test_hashes_of_a_list_are_shortened_and_a_single_one_is_whole(
+    manager: Membership, client_of: SignIn, batch: Batch
+) -> None:
+    one, other = "0123456789abcdef" * 4, "fedcba9876543210" * 4
+    log.record(manager.project, manager, Act.CLOSE_BATCH, batch, after={"sha256": one, "metrics": [one, other, "x"]})
+    (row,) = see(client_of(manager), manager.project).rows("Audit log")
+    assert f"sha256: {one}" in row["Changes"]
+    assert "metrics: 01234567…, fedcba98…, x" in row["Changes"]
+
+
 @pytest.mark.parametrize(
     ("query", "n"),
     [
