@@ -32,6 +32,7 @@ REL = "noopener noreferrer nofollow"
 def render(text: str) -> SafeString:
     """Return a Markdown text as HTML without raw HTML and images, with links to http, https and mailto only."""
     parser = make_parser()
+    parser.core.ruler.push("lower_headings", _lower_headings)
     parser.add_render_rule("image", _render_image)
     return SafeString(clean(parser.render(text)))
 
@@ -74,6 +75,13 @@ def _align_cells(state: StateCore) -> None:
         style = token.attrs.pop("style", "") if token.type in {"th_open", "td_open"} else ""
         if style:
             token.attrs["align"] = str(style).partition(":")[2]
+
+
+def _lower_headings(state: StateCore) -> None:
+    """Set headings a level lower, as the page that shows the text has a first heading of its own."""
+    for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
 
 
 def _render_image(

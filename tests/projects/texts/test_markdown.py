@@ -73,11 +73,13 @@ def test_the_second_wall_holds_by_itself(html: str) -> None:
 
 def test_what_people_write_comes_out_as_they_meant_it() -> None:
     html = markdown.render(
-        "# Title\n\nOne **bold** *word* and `code`.\n\n3. three\n4. four\n\n"
+        "# Title\n\n###### Deep\n\nOne **bold** *word* and `code`.\n\n3. three\n4. four\n\n"
         "[a](https://example.org/x?a=1&b=2 'title') <mailto:a@example.org>\n\n> said\n\n~~no~~\n\n---"
     )
     for part in (
-        "<h1>Title</h1>",
+        # The page's own heading is the first.
+        "<h2>Title</h2>",
+        "<h6>Deep</h6>",
         "<strong>bold</strong>",
         "<em>word</em>",
         "<code>code</code>",

@@ -221,7 +221,7 @@ def test_instructions_are_saved_as_versions(manager: Membership, client_of: Sign
     assert project.instructions.get(version=2).text == "# Anew\n\nRate."
     assert LogEntry.objects.get(act="change instructions").after == {"version": 2, "examples": 0}
     old = client.get(reverse("projects:instructions-version", args=[project.slug, 1])).content.decode()
-    assert "<h1>How to rate</h1>" in old
+    assert "<h2>How to rate</h2>" in old
     assert client.post(url, text_form("# Anew\n\nRate.", 2)).status_code == 422
     assert client.post(url, text_form("  \n", 2)).status_code == 422
     assert client.post(url, text_form("x" * (versions.MOST_CHARACTERS + 1), 2)).status_code == 422
