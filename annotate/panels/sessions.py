@@ -188,8 +188,8 @@ def reopen(session: PanelSession) -> PanelSession:
 def record(session: PanelSession, state: str, *, actor: Membership | None = None, at: datetime | None = None) -> bool:
     """Move a session to the state that the platform says; return False where that changes nothing.
 
-    `at` is the platform's time: an event older than the newest one that was told of changes nothing, and neither does
-    one told twice. Raises Refused for a move that there is not. Locks the membership, the session, then its work.
+    `at` is the platform's time: an event older than the newest one that was reported changes nothing, and neither does
+    one reported twice. Raises Refused for a move that does not exist. Locks the membership, the session, then its work.
     """
     if actor is not None:
         lock_actor(actor)
