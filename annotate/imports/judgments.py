@@ -81,12 +81,13 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         [project.pk],
     )
     cursor.execute("ANALYZE staged_targets")
+    hint = _explain_texts(cursor, project)
     refuse_rows(
         cursor,
         checked,
         "candidate_id",
-        """SELECT DISTINCT s.line, CASE t.n
-                  WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
+        f"""SELECT DISTINCT s.line, CASE t.n
+                  WHEN 0 THEN format('no candidate “%%s” in the project{hint}', left(s.external_id, 60))
                   ELSE format('“%%s” is in %%s datasets; add a column that names the dataset',
                               left(s.external_id, 60), t.n)
                   END AS reason
@@ -102,6 +103,15 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
     )
     create(cursor, "staged_slots", "name text")
     _stage_slots(cursor, "staged_judgments")
+
+
+def _explain_texts(cursor: Any, project: Project) -> str:
+    """Return what to do where the column of ids has texts of candidates, as in a table of answers and their ratings."""
+    cursor.execute("SELECT external_id FROM staged_targets WHERE n = 0 ORDER BY external_id LIMIT 1")
+    row = cursor.fetchone()
+    if row is None or not Candidate.objects.in_project(project).filter(text=row[0]).exists():
+        return ""
+    return "; the column seems to contain texts: give each candidate an ID in both files"
 
 
 def write_judgments(

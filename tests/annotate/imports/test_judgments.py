@@ -79,6 +79,17 @@ def alpha(key: str, level: Any, domain: list[float]) -> float:
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level))
 
 
+def test_texts_in_place_of_ids_are_named_as_such(take: Any, candidates: None, project: Project) -> None:
+    """A table of answers and ratings has one column for answers, which is easily taken for their ids."""
+    text = Candidate.objects.in_project(project).order_by("pk")[0].text
+    rating = "candidate,annotator,criterion,value\n{},ann,correctness,3\n"
+    with pytest.raises(FileRefused, match="the column seems to contain texts: give each candidate an ID in both files"):
+        take(rating.format(text))
+    with pytest.raises(FileRefused) as refused:
+        take(rating.format("c9"))
+    assert "texts" not in str(refused.value)
+
+
 def test_a_wide_file_becomes_a_closed_batch_that_is_full(
     candidates: None, take: Any, project: Project, owner: Membership
 ) -> None:
