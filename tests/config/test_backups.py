@@ -459,40 +459,6 @@ def test_a_database_that_is_not_of_a_site_is_not_backed_up(site: Path, settings:
     assert not (site / "site.tar").exists()
 
 
-def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -> None:
-    now = timezone.now()
-    old, new = (f"concord-{now - timedelta(days=days):%Y-%m-%dT%H%M%SZ}.tar" for days in (31, 29))
-    for name in (old, new, "concord-before-the-move.tar"):
-        (site / name).touch()
-    os.utime(site / new, (0, 0))  # a copy may have any time
-    with pytest.raises(CommandError, match="needs a folder"):
-        call_command("backup", str(site / "x.tar"), keep_days=30)
-    with pytest.raises(CommandError, match=r"/none is no folder\. To create one: install -d"):
-        call_command("backup", f"{site}/none/")
-    assert not (site / "none").exists()
-    for wrong in ("0", "99999999"):
-        with pytest.raises(CommandError, match="--keep-days: must be at"):
-            call_command("backup", str(site), f"--keep-days={wrong}")
-    out = StringIO()
-    call_command("backup", str(site), keep_days=30, json=True, stdout=out)
-    assert json.loads(out.getvalue())["deleted"] == [old]
-    assert len(list(site.glob("*.tar"))) == 3
-
-
-def test_a_backup_without_all_files_fails_and_deletes_no_older_one(site: Path, project: Project) -> None:
-    add_import(project, "lost")
-    (Path(django_settings.MEDIA_ROOT) / "imports" / "lost").unlink()
-    old = site / "concord-2026-01-01T000000Z.tar"
-    old.touch()
-    out = StringIO()
-    with pytest.raises(CommandError, match="so were older backups") as failed:
-        call_command("backup", str(site), keep_days=30, json=True, stdout=out)
-    assert failed.value.returncode == 1
-    answer = json.loads(out.getvalue())
-    assert (answer["deleted"], answer["lost"]) == ([], ["imports/lost"])
-    assert {path.name for path in site.glob("*.tar")} == {old.name, Path(answer["file"]).name}
-
-
 @pytest.mark.drill
 def test_a_whole_site_comes_back_in_an_empty_folder_by_commands_alone(tmp_path: Path) -> None:
     """The drill of the operators' guide: two data folders with private servers of their own."""

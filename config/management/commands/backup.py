@@ -1,5 +1,6 @@
 """Make a backup of the site."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from projects.language.amounts import plural
 from projects.options import whole_number
 
 MOST_DAYS = 36_500
+INCOMPLETE = 3
+"""Exit status of a backup that was made without all files. Making it again at once would not find them."""
 
 SECRETS = (
     "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key, second factors by "
@@ -25,7 +28,7 @@ SECRETS = (
 class Command(ReportingCommand):
     help = (
         "Write the database and the stored files to one file, while the site runs. Given a folder, the backup is named "
-        "for the time. It contains personal data, but neither sessions nor SECRET_KEY. Exits with 1 if files "
+        "for the time. It contains personal data, but neither sessions nor SECRET_KEY. Exits with 3 if files "
         "are missing."
     )
 
@@ -36,7 +39,8 @@ class Command(ReportingCommand):
             "--keep-days",
             type=whole_number(least=1, most=MOST_DAYS),
             metavar="N",
-            help="then delete backups in the folder that are older than this; those that you named stay",
+            help="then delete backups in the folder that are older than this; those that you named stay, and so does "
+            "the newest before this one",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,8 +54,7 @@ class Command(ReportingCommand):
             path /= _name_backup(timezone.now())
         made = backing_up.make_backup(path)
         lost = made.manifest.lost
-        # An older backup may have the files that are missing now.
-        deleted = _delete_older(path.parent, days) if days is not None and not lost else []
+        deleted = _delete_older(made.path, days, lost) if days is not None else []
         n_files = len(made.manifest.files)
         lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {n_files:,} {plural(n_files, 'file', 'files')}.", SECRETS]
         if deleted:
@@ -62,8 +65,8 @@ class Command(ReportingCommand):
         if lost:
             raise CommandError(
                 f"The backup is incomplete: the database names files that no longer exist ({len(lost):,}: "
-                f"{', '.join(lost[:10])}). It was kept, and so were older backups, which may have them.",
-                returncode=1,
+                f"{', '.join(lost[:10])}). It was kept, and so were older backups that have them.",
+                returncode=INCOMPLETE,
             )
 
 
@@ -72,10 +75,26 @@ def _name_backup(time: datetime) -> str:
     return f"concord-{time:%Y-%m-%dT%H%M%SZ}.tar"
 
 
-def _delete_older(folder: Path, days: int) -> list[str]:
-    """Delete backups by the time in their names: a copied file is as new as its copy."""
+def _delete_older(new: Path, days: int, lost: Collection[str]) -> list[str]:
+    """Delete the older backups beside a new one, and return their names.
+
+    Their age is that of their names: a copied file is as new as its copy. The newest of them stays however old it is,
+    because the clock may be wrong, and so do those that have files which the new one lacks.
+    """
     oldest = _name_backup(timezone.now() - timedelta(days=days))
-    old = [path for path in sorted(folder.glob(PATTERN)) if path.is_file() and path.name < oldest]
+    others = sorted(path for path in new.parent.glob(PATTERN) if path.is_file() and path.name != new.name)
+    old = [path for path in others[:-1] if path.name < oldest and not _may_have(path, lost)]
     for path in old:
         path.unlink()
     return [path.name for path in old]
+
+
+def _may_have(path: Path, lost: Collection[str]) -> bool:
+    """Return whether one of these files may be in a backup; nobody knows of one that can't be read."""
+    if not lost:
+        return False
+    try:
+        found = archive.read_manifest(path).entries
+    except Refused:
+        return True
+    return any(f"{archive.FILES}{name}" in found for name in lost)
