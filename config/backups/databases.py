@@ -3,10 +3,13 @@
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
+
+from django.db import Error, connection
 
 from config.backups.programs import Login, Programs, running
 from projects.errors import Refused
@@ -17,6 +20,9 @@ HEAD_LINES = 40
 """Lines in which a script makes its settings."""
 NEW_SETTINGS = (b"SET transaction_timeout",)
 """Settings of newer programs that older servers refuse, and that change nothing."""
+RECOVERY_SECONDS = 20.0
+"""How long a server that died may take until it answers again."""
+PAUSE_SECONDS = 0.5
 
 # Objects of extensions belong to these; everything else in the schema is the site's own. The dump brings all of it.
 _CLEAR = """
@@ -75,12 +81,12 @@ def load(
     login: Login,
     *,
     server_major: int,
-    prepare_commit: Callable[[], None] = lambda: None,
+    prepare_commit: Callable[[str], None] = lambda _number: None,
 ) -> None:
     """Replace what a database holds by a dump, completely or not at all.
 
     The transaction is committed by the last line, so whatever ends this process or a program before it changes nothing.
-    `prepare_commit` is called just before, once everything has arrived.
+    `prepare_commit` is called just before with the number of the transaction, once everything has arrived.
     """
     quiet = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-", "--output=/dev/null")
     script = ("--no-owner", "--no-privileges", "--no-comments", "--exit-on-error", "--file=-")
@@ -99,11 +105,27 @@ def load(
                     psql.stdin.write(line)
             shutil.copyfileobj(reader.stdout, psql.stdin, 1 << 20)
             feeder.join()
-        psql.stdin.write(b"\\echo arrived\n")
+        psql.stdin.write(b"SELECT pg_current_xact_id() AS number \\gset\n\\echo :number\n")
         psql.stdin.flush()
-        if psql.stdout.readline():  # else it has failed, and says why
-            prepare_commit()
+        if number := psql.stdout.readline().decode().strip():  # else it has failed, and says why
+            prepare_commit(number)
             psql.stdin.write(b"COMMIT;\n")
+
+
+def is_rolled_back(number: str) -> bool:
+    """Return whether a transaction of a load is known to have changed nothing; a server that died has a moment."""
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    status = "in progress"
+    while status == "in progress" and time.monotonic() < deadline:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [number])
+                status = cursor.fetchone()[0]
+        except Error:
+            connection.close()
+        if status == "in progress":
+            time.sleep(PAUSE_SECONDS)
+    return status == "aborted"
 
 
 def _feed(source: IO[bytes], target: IO[bytes]) -> threading.Thread:

@@ -72,12 +72,7 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
     known = _read_erasures(path, manifest)
     say("Restoring the files and the database …")
     connection.close()
-
-    def prepare_commit() -> None:
-        erasures.add_lines(known.split(b"\n"))
-        unfinished_restore.mark(path)
-
-    _put_back(path, manifest, programs, server.major, prepare_commit)
+    _put_back(path, programs, server.major, known)
     result = Restored(manifest)
     with connection.cursor() as cursor:
         databases.compare_rows(manifest.rows, databases.count_rows(cursor))
@@ -178,13 +173,22 @@ def _read_erasures(path: Path, manifest: archive.Manifest) -> bytes:
     return content
 
 
-def _put_back(
-    path: Path, manifest: archive.Manifest, programs: Programs, server_major: int, prepare_commit: Callable[[], None]
-) -> None:
-    """Put the files in their place, then commit the database that names them; if that fails, remove them again."""
+def _put_back(path: Path, programs: Programs, server_major: int, known: bytes) -> None:
+    """Put the files in their place, then commit the database that names them; if that fails, remove them again.
+
+    Where nobody knows whether it was committed, the files stay, and the mark that asks for another restore.
+    """
     root = Path(settings.MEDIA_ROOT)
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = []
+    fresh: list[Path] = []
+    transactions: list[str] = []
+    was_unfinished = bool(unfinished_restore.explain())
+
+    def prepare_commit(number: str) -> None:
+        transactions.append(number)
+        erasures.add_lines(known.split(b"\n"))
+        unfinished_restore.mark(path)
+
     try:
         for name, source in archive.open_entries(path, archive.FILES):
             target = root / name.removeprefix(archive.FILES)
@@ -197,6 +201,13 @@ def _put_back(
             login = Login.from_settings(connection.settings_dict)
             databases.load(dump, programs, login, server_major=server_major, prepare_commit=prepare_commit)
     except BaseException as error:
+        if transactions and not databases.is_rolled_back(transactions[0]):
+            if isinstance(error, Refused):
+                advice = "The database may have been replaced all the same. Repeat the restore."
+                raise Refused(f"{error.message} {advice}", details=error.details) from error
+            raise
+        if transactions and not was_unfinished:
+            unfinished_restore.unmark()
         for target in fresh:
             target.unlink(missing_ok=True)
         if isinstance(error, OSError):
