@@ -18,6 +18,8 @@ from config import env
 SERVERS = ("postgres", "valkey")
 NAME = "concord"
 CHECKOUT = "checkout"
+FULL_BYTES = 1024**2
+"""Below this, hardly a file can be written."""
 LEAST_FREE_BYTES = 48 * 1024**2
 """What a server needs at a start: PostgreSQL writes its log of changes in files of 16 MB."""
 SOCKET_BYTES = 100
@@ -115,8 +117,13 @@ def explain_disk(path: Path) -> str:
     free = disk.f_bavail * disk.f_frsize
     if disk.f_flag & os.ST_RDONLY:
         return f"The disk of {path} is read-only. Look at the system's log for errors of the disk."
-    if free < LEAST_FREE_BYTES:
+    if free < FULL_BYTES:
         return f"The disk is full: {free / 1e6:,.0f} MB free in {path}. Free some space there."
+    if free < LEAST_FREE_BYTES:
+        least = f"{LEAST_FREE_BYTES / 1e6:,.0f} MB"
+        return (
+            f"Only {free / 1e6:,.0f} MB are free in {path}. A server may need {least} to start: free some space there."
+        )
     if disk.f_files and not disk.f_favail:
         return f"The disk of {path} has no room for more files. Delete some there."
     return ""

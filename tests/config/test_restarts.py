@@ -213,7 +213,11 @@ def test_a_program_that_cannot_be_started_does_not_end_the_supervisor(monkeypatc
 def test_the_disk_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert data_folder.explain_disk(tmp_path) == ""
     assert "can't be read" in data_folder.explain_disk(tmp_path / "missing")
+    # Beside another cause, a disk with some space left must not be called full.
     monkeypatch.setattr(data_folder, "LEAST_FREE_BYTES", 10**18)
+    assert data_folder.explain_disk(tmp_path).startswith("Only ")
+    assert "A server may need 1,000,000,000,000 MB to start" in data_folder.explain_disk(tmp_path)
+    monkeypatch.setattr(data_folder, "FULL_BYTES", 10**18)
     assert data_folder.explain_disk(tmp_path).startswith("The disk is full: ")
     assert str(tmp_path) in data_folder.explain_disk(tmp_path)
 
@@ -221,7 +225,7 @@ def test_the_disk_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_start_that_fails_without_a_word_names_the_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guardian of a server could not write down why: the disk is full."""
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(data_folder, "LEAST_FREE_BYTES", 10**18)
+    monkeypatch.setattr(data_folder, "FULL_BYTES", 10**18)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     with pytest.raises(data_folder.NotAvailable, match=r"server did not start\.\nThe disk is full: "):
