@@ -85,7 +85,7 @@ class XlsxReader(Reader):
             raise
         except Exception as error:  # the library raises whatever its parsers raise
             self._stream.close()
-            raise Broken(f"the Excel file cannot be read: {shorten_name(str(error))}") from error
+            raise Broken(f"the Excel file cannot be read: {self._explain(error)}") from error
         try:
             self._open_sheet(sheets)
         except Broken:
@@ -182,7 +182,7 @@ class XlsxReader(Reader):
             raise
         except Exception as error:
             raise Broken(
-                f"the Excel file cannot be read further: {shorten_name(str(error))}", line=self._row + 1
+                f"the Excel file cannot be read further: {self._explain(error)}", line=self._row + 1
             ) from error
 
     def _fill_merged(self, n_columns: int) -> Iterator[dict[int, str]]:
@@ -209,6 +209,11 @@ class XlsxReader(Reader):
                     cells.update(filled)
                     self.notes.warn(MERGED, row)
             yield cells
+
+    def _explain(self, error: Exception) -> str:
+        """Return the library's first sentence, without the path of the file here, which tells its owner nothing."""
+        sentence = str(error).partition("\n")[0].replace(f" from {self.path}", "")
+        return shorten_name(sentence.removeprefix("Unable to read workbook: ").removesuffix("."))
 
     def _search_sheet(self) -> bool:
         """Find the merged ranges, which follow the rows, and return whether a cell has a formula.

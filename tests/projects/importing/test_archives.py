@@ -81,6 +81,13 @@ def test_a_damaged_sheet_of_excel_is_refused_only_if_it_is_read(desk: Desk) -> N
     assert "cannot be read" in desk.refuse(damaged(1), "a.xlsx").message
 
 
+def test_a_sheet_that_is_not_xml_is_refused_without_the_name_of_its_file_here(desk: Desk) -> None:
+    entity = b'<!DOCTYPE sheet [<!ENTITY a "aaaa">]><worksheet><sheetData>&a;</sheetData></worksheet>'
+    refusal = desk.refuse(repacked(xlsx(HEADER, ROW), "xl/worksheets/sheet1.xml", entity), "a.xlsx")
+    assert refusal.message.endswith(": the Excel file cannot be read: could not read worksheets")
+    assert str(desk.folder) not in str(refusal)
+
+
 def test_cells_of_excel_are_read_as_the_text_they_show(desk: Desk) -> None:
     date = dt.datetime(2026, 3, 1, 12, 30)  # noqa: DTZ001 - Excel knows no zones
     content = xlsx([*HEADER, "note"], [1, "P", "Q", 42, 7.5, date], ["b", "P", "Q", True, "x", None])
