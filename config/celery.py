@@ -12,14 +12,14 @@ from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 from kombu import Exchange, Queue
 
-from config import data_folder, embedded, env
+from config import data_folder, embedded, wrong_settings
 from config.schedule import SCHEDULE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Checks of the code are for whoever changes it. They touch every model, which no process then shares with others.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-env.explain_wrong_settings()
+wrong_settings.explain_without_traceback()
 
 # The private servers run as another user; a site whose worker should not be root has a user of its own for it.
 warnings.filterwarnings("ignore", message="You're running the worker with superuser")

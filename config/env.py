@@ -1,11 +1,9 @@
 """Typed readers of environment variables; nothing else in the project reads the environment."""
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -28,28 +26,6 @@ LINK_OPTIONS = {
 }
 """A server that can't be reached any more is given up after half a minute; by itself, the system takes two hours."""
 _REQUIRED: Any = object()
-
-
-def explain_wrong_settings() -> None:
-    """Let a program that isn't manage.py, and that wrong settings end, say what is wrong without a traceback.
-
-    What other packages call improperly configured keeps its own.
-    """
-    usual = sys.excepthook
-
-    def explain(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-        if isinstance(error, ImproperlyConfigured) and _is_raised_here(where):
-            print(error, file=sys.stderr)
-        else:
-            usual(kind, error, where)
-
-    sys.excepthook = explain
-
-
-def _is_raised_here(where: TracebackType | None) -> bool:
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    return where is not None and Path(where.tb_frame.f_code.co_filename).is_relative_to(BASE_DIR / "config")
 
 
 def text(name: str, default: str = _REQUIRED) -> str:

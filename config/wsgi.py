@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config import embedded, env
+from config import embedded, wrong_settings
 from config.checks import refuse_wrong_settings
 from config.data_folder import NotAvailable
 from config.log_filters import hide_tokens
@@ -48,7 +48,7 @@ def try_to_join() -> bool:
     return True
 
 
-env.explain_wrong_settings()
+wrong_settings.explain_without_traceback()
 has_joined = try_to_join()
 django_application = get_wsgi_application()
 application = django_application if has_joined else Rejoining(django_application)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env, wrong_settings
 
 
 @pytest.mark.parametrize("value", ["1", "true", "TRUE", "yes", "On"])
@@ -184,7 +184,7 @@ def test_what_another_package_calls_improperly_configured_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
-    env.explain_wrong_settings()
+    wrong_settings.explain_without_traceback()
     told = []
     for fail in (lambda: env.number("NOT_THERE"), raise_here):
         try:
