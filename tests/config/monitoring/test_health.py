@@ -73,6 +73,9 @@ def test_ready_names_what_fails_and_no_more(transactional_db: None, monkeypatch:
     failing = {"migrations": "failing", "worker": "failing", "clock": "failing", "disk": "failing"}
     assert answer.json() == {"status": "failing", "checks": {"database": "ok", **failing}}
 
+    # A clock that was set back an hour: nobody knows whether the worker has been alive since.
+    Pulse.objects.filter(process=Pulse.WORKER).update(seen_at=_now() + timedelta(hours=1))
+    assert Client().get("/health/ready").json()["checks"]["worker"] == "failing"
     Pulse.objects.filter(process=Pulse.WORKER).delete()
     assert Client().get("/health/ready").json()["checks"]["worker"] == "failing"
     Pulse.beat(Pulse.WORKER)
