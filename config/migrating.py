@@ -1,7 +1,8 @@
 """Applying missing migrations before anything uses the tables."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.migrations.utils import field_is_referenced
 from django.db.models import Field
@@ -86,12 +88,26 @@ class StateFromNothing(ProjectState):
 
 def _find_unknown(executor: MigrationExecutor) -> str:
     """Return the latest migration of this project that the code doesn't have, as its app and name, or an empty text."""
-    loader = executor.loader
-    known = {key for each in loader.disk_migrations.values() for key in each.replaces} | set(loader.disk_migrations)
     ours = {each.label for each in apps.get_app_configs() if Path(each.path).parent == settings.BASE_DIR}
-    unknown = [(name, app) for app, name in loader.applied_migrations if app in ours and (app, name) not in known]
+    unknown = [
+        (name, app) for app, name in executor.loader.applied_migrations if app in ours and not is_known(app, name)
+    ]
     name, app = max(unknown, default=("", ""))
     return f"{app} {name}".strip()
+
+
+def is_known(app: str, name: str) -> bool:
+    """Return whether the code has this migration, or one that replaces it."""
+    known = read_known()
+    return (app, name) in known or any((app, name) in replaces for replaces in known.values())
+
+
+@cache
+def read_known() -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
+    """Return the migrations of the code, each with those that it replaces."""
+    loader = MigrationLoader(None, load=False)
+    loader.load_disk()
+    return {key: frozenset(migration.replaces) for key, migration in loader.disk_migrations.items()}
 
 
 def is_behind(executor: MigrationExecutor) -> bool:

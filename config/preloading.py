@@ -11,7 +11,7 @@ from django.template import Engine
 from django.urls import get_resolver
 from django.utils.module_loading import autodiscover_modules, import_string
 
-from config.monitoring.health import find_missing_migrations
+from config.migrating import read_known
 
 PROGRAMS = (
     "celery.apps.worker",
@@ -43,7 +43,7 @@ def load_modules() -> None:
         _ = get_resolver().url_patterns
         pages = Engine.get_default()
         _ = pages.template_loaders, pages.template_context_processors
-        find_missing_migrations(set())  # reads those of the code, which each check of the health compares
+        read_known()  # each check of the health compares them
     finally:
         gc.enable()
     gc.collect()

@@ -9,7 +9,6 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.migrations.loader import MigrationLoader
 
 from annotate.integrity import verifying
 from annotate.models import Panel, ProlificAccount
@@ -18,7 +17,7 @@ from config import data_folder, unfinished_restore
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
 from config.backups.programs import Login, Programs, find_programs
-from config.migrating import bring_up_to_date
+from config.migrating import bring_up_to_date, is_known
 from projects.database import erasures
 from projects.database.direct import direct_connection
 from projects.errors import Refused
@@ -102,8 +101,7 @@ def _count_panels_with_signed_links() -> int:
 
 
 def _refuse_newer(manifest: archive.Manifest) -> None:
-    known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    newer = [f"{app}: {name}" for app, name in manifest.migrations.items() if (app, name) not in known]
+    newer = [f"{app}: {name}" for app, name in manifest.migrations.items() if not is_known(app, name)]
     if newer:
         raise Refused(
             f"This backup was made by a newer version of Concord ({manifest.concord}). Update Concord, then restore.",

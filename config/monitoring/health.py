@@ -6,12 +6,11 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 import psycopg2
 from django.conf import settings
-from django.db.migrations.loader import MigrationLoader
 
+from config import migrating
 from config.monitoring.probing import Probe, probe
 from projects.models import Pulse
 
@@ -114,19 +113,11 @@ def _check_migrations(database: Probe) -> Check:
 def find_missing_migrations(applied: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the migrations of the code that the database lacks. One that replaces others counts as those do."""
     missing = []
-    for key, replaces in _known_migrations().items():
-        is_replaced = any(key in others and other in applied for other, others in _known_migrations().items())
+    for key, replaces in migrating.read_known().items():
+        is_replaced = any(key in others and other in applied for other, others in migrating.read_known().items())
         if key not in applied and not is_replaced and not (replaces and replaces <= applied):
             missing.append(key)
     return sorted(missing)
-
-
-@cache
-def _known_migrations() -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Return the migrations of the code, each with those that it replaces."""
-    loader = MigrationLoader(None, load=False)
-    loader.load_disk()
-    return {key: set(migration.replaces) for key, migration in loader.disk_migrations.items()}
 
 
 def _check_worker(database: Probe) -> Check:

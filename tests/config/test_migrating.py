@@ -90,3 +90,11 @@ def test_a_database_that_a_newer_version_has_migrated_is_named() -> None:
         recorder.record_unapplied("elsewhere", "9999_of_a_package_that_is_gone")
     (words,) = said
     assert words.startswith("A newer version of Concord has migrated this database (annotate 9999_from_the_future).")
+
+
+def test_a_migration_that_another_one_replaces_is_no_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file is gone, and a backup or a database may name it as the newest."""
+    known = {("projects", "0001_all"): frozenset({("projects", "0002_names")})}
+    monkeypatch.setattr(migrating, "read_known", lambda: known)
+    found = [migrating.is_known("projects", name) for name in ("0001_all", "0002_names", "0003_next")]
+    assert found == [True, True, False]

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from config import env
+from config import env, migrating
 from config.monitoring import health
 from projects.models import Pulse
 from tests import processes
@@ -67,7 +67,7 @@ def test_ready_names_what_fails_and_no_more(transactional_db: None, monkeypatch:
     with monkeypatch.context() as broken:
         broken.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=1000, free=50))
         broken.setattr(health, "time", SimpleNamespace(time=lambda: time.time() + 6, monotonic=time.monotonic))
-        broken.setattr(health, "_known_migrations", lambda: {("projects", "9999_next"): set()})
+        broken.setattr(migrating, "read_known", lambda: {("projects", "9999_next"): set()})
         answer = Client().get("/readyz")
     assert answer.status_code == 503
     failing = {"migrations": "failing", "worker": "failing", "clock": "failing", "disk": "failing"}
@@ -142,7 +142,7 @@ def test_strangers_cost_the_database_one_probe_in_two_seconds(monkeypatch: pytes
 def test_a_migration_counts_as_applied_with_those_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, squashed, new = ("app", "0001"), ("app", "0002"), ("app", "0001_squashed"), ("app", "0003")
     known = {one: set(), two: set(), squashed: {one, two}, new: set()}
-    monkeypatch.setattr(health, "_known_migrations", lambda: known)
+    monkeypatch.setattr(migrating, "read_known", lambda: known)
     assert health.find_missing_migrations({one, two}) == [new]
     assert health.find_missing_migrations({squashed, new}) == []
     assert squashed in health.find_missing_migrations({one, new})
