@@ -189,6 +189,14 @@ def test_services_restart_and_may_do_little() -> None:
             assert int(service["TimeoutStopSec"]) > 30
 
 
+def test_the_web_server_may_listen_on_a_unix_socket() -> None:
+    """gunicorn sets the owner of the socket, which `@privileged` contains: the last filter that names a call holds."""
+    service = read_unit(env.BASE_DIR / "deploy" / "systemd" / "concord-web.service")["Service"]
+    assert [value for name, value in service if name == "SystemCallFilter"][-2:] == ["~@privileged", "@chown"]
+    (changed,) = re.findall(r"^ExecStart=(/.*) --bind unix:/run/concord/web.sock$", GUIDE, re.MULTILINE)
+    assert dict(service)["ExecStart"].startswith(f"{changed} --bind ")
+
+
 def test_backups_are_made_every_night_with_the_settings_of_the_site() -> None:
     (timer,) = TIMERS
     assert timer.stem == "concord-backup"
