@@ -165,6 +165,18 @@ def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
     assert set(inside.split()) == {"/metrics", "/health/ready", "/readyz"} <= set(ADDRESSES)
 
 
+def test_caddy_gets_the_address_of_the_site_without_a_slash_at_its_end(tmp_path: Path) -> None:
+    caddy = tmp_path / "caddy"
+    caddy.write_text('#!/bin/sh\necho "$SITE_URL" "$@"\n', encoding="ascii")
+    caddy.chmod(0o755)
+    command = [word.replace("$$", "$") for word in read_compose()["services"]["proxy"]["command"]]
+    told = []
+    for url in ("https://concord.example.org/", "https://concord.example.org"):
+        variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SITE_URL": url}
+        told.append(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
+    assert told == ["https://concord.example.org run --adapter caddyfile --config /etc/caddy/Caddyfile\n"] * 2
+
+
 def test_services_restart_and_may_do_little() -> None:
     assert [unit.stem for unit in UNITS] == [
         *("concord-backup", "concord-migrate", "concord-neural", "concord-web", "concord-worker")
