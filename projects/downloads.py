@@ -18,10 +18,14 @@ def download_headers(name: str, *, cache_control: str = "no-store", policy: str 
     }
 
 
+class FileMissing(Http404):
+    """A stored file is gone; unlike those of other addresses that lead nowhere, people read this sentence."""
+
+
 def send_file(path: Path, *, name: str, content_type: str, missing: str) -> FileResponse:
-    """Return a stored file under another name. Raises Http404 with the sentence `missing` if it is gone."""
+    """Return a stored file under another name. Raises FileMissing with the sentence `missing` if it is gone."""
     if not path.is_file():
-        raise Http404(missing)
+        raise FileMissing(missing)
     response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=content_type)
     response["Content-Security-Policy"] = SANDBOX
     return response

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,7 +22,7 @@ from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.form_parts import Prefill
 from annotate.rating.page import site_urls
 from projects.access import ProjectRequest, Right, requires
-from projects.downloads import send_file
+from projects.downloads import FileMissing, send_file
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.importing.skipping import SkippedRows
@@ -152,7 +152,7 @@ def items_file_skipped(request: ProjectRequest, project: Project) -> FileRespons
     kept = find_for_retry(request.GET.get("skipped", ""), whose=_name_keeper(request))
     missing = "There is no list of skipped rows."
     if kept is None:
-        raise Http404(missing)
+        raise FileMissing(missing)
     return send_file(
         items_from_file.find_skipped_file(kept.path),
         name=f"{project.slug}-items-skipped.csv",

@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from projects.database.outages import is_unavailable
+from projects.downloads import FileMissing
 from projects.web.cached_templates import include_cached
 from projects.web.problems import FOLDER, NOT_THERE, problem
 
@@ -22,7 +23,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path_info.startswith(FOLDER):
         return problem(HTTPStatus.NOT_FOUND, NOT_THERE)
-    return _render("404.html", request, HTTPStatus.NOT_FOUND)
+    detail = str(exception) if isinstance(exception, FileMissing) else ""
+    return _render("404.html", request, HTTPStatus.NOT_FOUND, detail=detail)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

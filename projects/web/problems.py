@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from rest_framework import exceptions
 
+from projects.downloads import FileMissing
 from projects.errors import Refused, TooManyRequests
 from projects.language.names import shorten_name
 
@@ -42,6 +43,8 @@ def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpRe
         return problem(HTTPStatus.TOO_MANY_REQUESTS, exception.message, headers=wait)
     if isinstance(exception, Refused):
         return _refused(exception)
+    if isinstance(exception, FileMissing):
+        return problem(HTTPStatus.NOT_FOUND, str(exception))
     if isinstance(exception, Http404):
         # One sentence for “does not exist” and “not yours”: a stranger must not learn which projects there are.
         return problem(HTTPStatus.NOT_FOUND, NOT_THERE)

@@ -5,14 +5,14 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.imports.forms import CorrectedFileForm
 from projects.access import ProjectRequest, Right, requires
-from projects.downloads import send_file
+from projects.downloads import FileMissing, send_file
 from projects.importing.report import LINE
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
@@ -138,7 +138,7 @@ def score_file_problems(request: ProjectRequest, project: Project, number: int) 
     job = _fetch(project, number)
     missing = "There is no list of errors for this file."
     if not job.report:
-        raise Http404(missing)
+        raise FileMissing(missing)
     return send_file(
         importing.find_problems_file(job),
         name=f"{project.slug}-scores-{job.number}-problems.csv",

@@ -1,5 +1,6 @@
 """Downloads of judgment sets: the stored bytes, streamed, with a note beside them once a set is retired."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
@@ -7,10 +8,12 @@ from http import HTTPStatus
 from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
-from projects.downloads import download_headers
+from projects.downloads import FileMissing, download_headers
 from projects.models import Project
 from results.models import JudgmentSet
 from results.sets import archive, freezing, retiring
+
+logger = logging.getLogger(__name__)
 
 KINDS = {
     "bib": "text/plain; charset=utf-8",
@@ -25,7 +28,7 @@ ANYTHING = "application/octet-stream"
 
 
 def stream_archive(project: Project, number: int, *, is_head: bool) -> StreamingHttpResponse:
-    """Return all files as one archive. Raises Http404 where nothing is frozen, or the archive is gone."""
+    """Return all files as one archive. Raises Http404 where nothing is frozen, FileMissing where it is gone."""
     judgment_set = _fetch_frozen(project, number)
     path, folder = freezing.find_path(judgment_set), judgment_set.facts["folder"]
     if judgment_set.retired_at is not None:
@@ -76,8 +79,13 @@ def _read_start(asked_range: str | None, n_bytes: int) -> int:
 
 def _fetch_frozen(project: Project, number: int) -> JudgmentSet:
     judgment_set = get_object_or_404(project.judgment_sets.frozen().select_related("successor"), number=number)
-    if not freezing.find_path(judgment_set).is_file():
-        raise Http404("The archive of this set is missing.")
+    path = freezing.find_path(judgment_set)
+    if not path.is_file():
+        logger.error("Judgment set %d of project %d has lost its archive %s.", number, project.pk, path)
+        raise FileMissing(
+            "The files of this judgment set are missing on the server. "
+            "Ask the site administrator to put them back from a backup."
+        )
     return judgment_set
 
 

@@ -145,7 +145,9 @@ def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, des
     assert "Freeze set" not in page
 
 
-def test_every_download_is_the_same_bytes(project: Project, manager: Membership, desk: Client) -> None:
+def test_every_download_is_the_same_bytes(
+    project: Project, manager: Membership, desk: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     canonical(project)
     made = freeze(project, manager)
     first, second = (desk.get(f"{LIST}1/archive/") for _ in range(2))
@@ -172,7 +174,11 @@ def test_every_download_is_the_same_bytes(project: Project, manager: Membership,
         assert desk.get(f"{LIST}1/files/{name}").status_code == 404
     assert body(desk.head(f"{LIST}1/archive/")) == b""
     freezing.find_path(made).unlink()
-    assert desk.get(f"{LIST}1/archive/").status_code == 404
+    for place in (f"{LIST}1/archive/", f"{LIST}1/files/long.csv"):
+        gone = desk.get(place)
+        assert gone.status_code == 404
+        assert "The files of this judgment set are missing on the server." in gone.content.decode()
+    assert f"has lost its archive {freezing.find_path(made)}" in caplog.text
 
 
 def test_a_researcher_reads_and_does_not_freeze(
