@@ -90,6 +90,10 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.db.utils import Error as DatabaseError
 
+    from config import wrong_settings
+
+    if "--traceback" not in sys.argv:
+        wrong_settings.explain_without_traceback()
     try:
         run_command()
     except KeyboardInterrupt:

@@ -1,11 +1,12 @@
 """Typed readers of environment variables; nothing else in the project reads the environment."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -14,6 +15,8 @@ DEFAULT_FILE = ".env"
 ON = frozenset({"1", "true", "yes", "on"})
 OFF = frozenset({"0", "false", "no", "off"})
 FORM_OF_ADDRESS = "postgres://user:password@host:port/name, with special characters percent-encoded, such as %23 for #"
+HOST = re.compile(r"[\w.*-]+|\[[0-9A-Fa-f:.]+\]")
+BROKERS = frozenset({"redis", "rediss", "redis+socket"})
 DATABASE_OPTIONS = frozenset(
     {"application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode", "sslrootcert"}
 )
@@ -83,6 +86,52 @@ def choice(name: str, options: Sequence[str], default: str = _REQUIRED) -> str:
     if value not in options:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(options)}, not {value!r}.")
     return value
+
+
+def address(name: str) -> str:
+    """Return the public address of a site without a slash at its end, or an empty text.
+
+    Raises ImproperlyConfigured for one that is not whole, such as the host alone.
+    """
+    value = text(name, default="").strip()
+    if not value:
+        return ""
+    parts = _split(value)
+    is_whole = parts is not None and parts.scheme in {"http", "https"} and bool(parts.hostname)
+    if parts is None or not is_whole or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ImproperlyConfigured(
+            f"{name} must be the whole address of the site, such as https://concord.example.org, not {value!r}."
+        )
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
+
+
+def hosts(name: str, default: Sequence[str] = ()) -> list[str]:
+    """Return names of hosts. Raises ImproperlyConfigured for what no request is for, such as one with a port."""
+    found = words(name, default)
+    if wrong := next((host for host in found if not HOST.fullmatch(host)), ""):
+        raise ImproperlyConfigured(
+            f"{name} must be names of hosts without https:// and port, separated by commas, not {wrong!r}."
+        )
+    return found
+
+
+def broker(name: str) -> str:
+    """Return the address of a Redis or Valkey, or an empty text. It may contain a password, so no error repeats it."""
+    value = text(name, default="").strip()
+    parts = _split(value)
+    if value and (parts is None or parts.scheme not in BROKERS):
+        raise ImproperlyConfigured(f"{name} must have the form redis://:password@host:port/0, with rediss:// for TLS.")
+    return value
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of an address; none if it is not one, or has an impossible port."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
 
 
 def database(url: str, variable: str = "DATABASE_URL") -> dict[str, Any]:

@@ -17,7 +17,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Without DATABASE_URL and REDIS_URL the app runs private servers, the development default.
 DATABASE_URL = env.text("DATABASE_URL", default="")
-REDIS_URL = env.text("REDIS_URL", default="")
+REDIS_URL = env.broker("REDIS_URL")
 IS_EMBEDDED = not DATABASE_URL
 
 DEBUG = env.debug("DEBUG")
@@ -25,9 +25,9 @@ SECRET_KEY = env.text("SECRET_KEY", default="") or (data_folder.secret_key() if 
 if not SECRET_KEY:
     raise ImproperlyConfigured("Set SECRET_KEY: with DATABASE_URL set there is no default key.")
 
-SITE_URL = env.text("SITE_URL", default="").rstrip("/")
+SITE_URL = env.address("SITE_URL")
 IS_HTTPS = env.flag("HTTPS", default=SITE_URL.startswith("https://"))
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
 SITE_PATH = urlsplit(SITE_URL).path
 CSRF_TRUSTED_ORIGINS = [SITE_URL.removesuffix(SITE_PATH)] if SITE_URL else []
 FORCE_SCRIPT_NAME = SITE_PATH or None

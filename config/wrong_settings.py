@@ -10,7 +10,7 @@ from config.env import BASE_DIR
 
 
 def explain_without_traceback() -> None:
-    """Let a program that isn't manage.py, and that wrong settings end, say what is wrong without a traceback.
+    """Let a program that wrong settings end say what is wrong without a traceback.
 
     What other packages call improperly configured keeps its own.
     """

@@ -113,6 +113,57 @@ def test_a_bad_database_address_is_refused_without_telling_it(url: str, reason: 
     assert "secret" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", ""),
+        ("https://concord.example.org/", "https://concord.example.org"),
+        ("HTTPS://Concord.example.org:8443/Concord/", "https://concord.example.org:8443/Concord"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_an_address_of_a_site_has_no_slash_at_its_end(
+    monkeypatch: pytest.MonkeyPatch, value: str, expected: str
+) -> None:
+    monkeypatch.setenv("SITE_ADDRESS", value)
+    assert env.address("SITE_ADDRESS") == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("concord.example.org", "https:/concord.example.org", "https://", "ftp://a.org", "https://a.org:99999"),
+        *("https://a.org?x=1", "https://a.org/x#y", "https://me:secret@a.org"),
+    ],
+)
+def test_an_address_of_a_site_that_is_not_whole_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("SITE_ADDRESS", value)
+    with pytest.raises(
+        ImproperlyConfigured, match=r"SITE_ADDRESS must be the whole address of the site, such as https:"
+    ):
+        env.address("SITE_ADDRESS")
+
+
+def test_hosts_are_names_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTS", "concord.example.org, .example.com, 10.0.0.1, [::1], my_host")
+    assert len(env.hosts("HOSTS")) == 5
+    for wrong in ("https://a.org", "a.org:443", "a.org b.org", "::1", "a.org/concord"):
+        monkeypatch.setenv("HOSTS", f"localhost, {wrong}")
+        with pytest.raises(ImproperlyConfigured, match="HOSTS must be names of hosts without https:// and port"):
+            env.hosts("HOSTS")
+
+
+def test_an_address_of_a_broker_says_its_kind_and_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    for right in ("", "redis://:pw@10.0.0.5:6379/0", "rediss://10.0.0.5", "redis+socket:///run/valkey.sock"):
+        monkeypatch.setenv("BROKER", right)
+        assert env.broker("BROKER") == right
+    for wrong in ("localhost:6379", "http://:secret@localhost", "redis://:secret@localhost:port"):
+        monkeypatch.setenv("BROKER", wrong)
+        with pytest.raises(ImproperlyConfigured, match="BROKER must have the form redis://") as refused:
+            env.broker("BROKER")
+        assert "secret" not in str(refused.value)
+
+
 def test_a_file_gives_values_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / ".env"
     path.write_text("# said\n\nA=1\nexport B = two words \nC=\"#3\"\nD='x=y'\n", encoding="utf-8")

@@ -81,6 +81,15 @@ def test_programs_without_manage_name_a_wrong_setting_without_a_traceback(progra
     )
 
 
+@pytest.mark.parametrize("command", ["check", "verify", "collectstatic"])
+def test_a_command_names_a_wrong_setting_without_a_traceback(command: str) -> None:
+    done = manage(command, SITE_URL="concord.example.org")
+    (told,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert told.endswith("such as https://concord.example.org, not 'concord.example.org'.")
+    assert "Traceback" in manage("check", "--traceback", SITE_URL="concord.example.org").stderr
+
+
 @pytest.mark.parametrize(
     ("site_url", "over", "header"),
     [
