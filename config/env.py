@@ -203,7 +203,12 @@ def read_file(path: Path) -> dict[str, str]:
     Raises ImproperlyConfigured for any other line, and names it.
     """
     values = {}
-    for n, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # editors on Windows write a mark before the first
+    except UnicodeDecodeError as error:
+        n = error.object[: error.start].count(b"\n") + 1
+        raise ImproperlyConfigured(f"{path.name}, line {n}: not UTF-8. Save the file in that encoding.") from None
+    for n, raw in enumerate(lines, start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
@@ -222,7 +227,7 @@ def write_file(path: Path, values: Mapping[str, str]) -> None:
 
     The file is replaced at once, so that nobody reads half of it.
     """
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else []
     names = [line.strip().removeprefix("export ").partition("=")[0].strip() for line in lines]
     kept = [line for line, name in zip(lines, names, strict=True) if name not in values]
     draft = path.with_name(f"{path.name}.new")

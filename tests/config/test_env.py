@@ -177,6 +177,17 @@ def test_a_line_that_is_no_setting_is_refused_with_its_number(tmp_path: Path) ->
         env.read_file(path)
 
 
+def test_a_file_from_windows_is_read_and_one_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_bytes("NAME=Jürgen\r\nOTHER=1\r\n".encode("utf-8-sig"))
+    assert env.read_file(path) == {"NAME": "Jürgen", "OTHER": "1"}
+    env.write_file(path, {"NAME": "Ada"})
+    assert path.read_text(encoding="utf-8") == "OTHER=1\nNAME=Ada\n"
+    path.write_bytes("OTHER=1\nNAME=Jürgen\n".encode("latin-1"))
+    with pytest.raises(ImproperlyConfigured, match=r"^\.env, line 2: not UTF-8\."):
+        env.read_file(path)
+
+
 def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refuse(path: Path) -> dict[str, str]:
         raise PermissionError(13, "Permission denied", str(path))
