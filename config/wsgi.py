@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from config import embedded, wrong_settings
+from config.assets import refuse_uncollected
 from config.checks import refuse_wrong_settings
 from config.data_folder import NotAvailable
 from config.log_filters import hide_tokens
@@ -61,3 +62,4 @@ for name in ("gunicorn.access", "gunicorn.error"):
             handler.setFormatter(JsonFormatter())
 
 refuse_wrong_settings()
+refuse_uncollected()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg2
@@ -79,6 +80,13 @@ def test_programs_without_manage_name_a_wrong_setting_without_a_traceback(progra
         1,
         ["DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer)."],
     )
+
+
+def test_a_web_server_without_its_static_files_does_not_start(tmp_path: Path) -> None:
+    """Every page would fail, that of errors too."""
+    done = run_program("-m", "gunicorn", "-c", "python:config.web.options", STATIC_ROOT=str(tmp_path))
+    assert done.returncode == 1
+    assert f" are not in {tmp_path}. Run: manage.py collectstatic --noinput" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", ["check", "verify", "collectstatic"])
