@@ -42,8 +42,13 @@ def data_dir() -> Path:
     else:
         path = env.BASE_DIR / "var"
     if not path.is_dir():
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        path.mkdir(mode=0o711 if is_root() else 0o700, exist_ok=True)
+        try:
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            path.mkdir(mode=0o711 if is_root() else 0o700, exist_ok=True)
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"The data folder {path} can't be created: {error.strerror}. Set DATA_DIR to another one."
+            ) from error
     return path
 
 

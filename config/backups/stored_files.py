@@ -58,9 +58,14 @@ def list_named() -> dict[str, bool]:
 
 @contextmanager
 def staging() -> Iterator[Path]:
-    """Yield an empty folder on the disk of the stored files. Raises Refused while another backup is made."""
+    """Yield an empty folder on the disk of the stored files. Raises Refused if it fails or another backup is made."""
     data = Path(settings.SHARED_DIR)
-    lock = locks.hold_if_free(data / "backup.lock")
+    try:
+        lock = locks.hold_if_free(data / "backup.lock")
+    except OSError as error:
+        is_shared = settings.SHARED_DIR != settings.DATA_DIR
+        advice = "Is it mounted?" if is_shared else "Run the command as the user of the site."
+        raise Refused(f"{data} can't be written: {error.strerror}. {advice}") from error
     if lock is None:
         raise Refused("Another backup of this site is being made. Wait until it has ended.")
     with lock:

@@ -426,6 +426,10 @@ def test_a_full_disk_and_a_second_backup_are_refused_and_leave_nothing(
 ) -> None:
     with stored_files.staging(), pytest.raises(Refused, match="Another backup"):
         backing_up.make_backup(site / "site.tar")
+    with monkeypatch.context() as unmounted:
+        unmounted.setattr(django_settings, "SHARED_DIR", site / "mount")
+        with pytest.raises(Refused, match=r"/mount can't be written: No such file or directory\. Is it mounted\?"):
+            backing_up.make_backup(site / "site.tar")
 
     def add(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

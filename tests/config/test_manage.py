@@ -82,6 +82,14 @@ def test_programs_without_manage_name_a_wrong_setting_without_a_traceback(progra
     )
 
 
+def test_a_data_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = manage("verify", DATA_DIR=str(tmp_path / "file" / "data"))
+    assert done.returncode == 1
+    (told,) = done.stderr.splitlines()
+    assert told.startswith(f"The data folder {tmp_path}/file/data can't be created: ")
+
+
 def test_a_web_server_without_its_static_files_does_not_start(tmp_path: Path) -> None:
     """Every page would fail, that of errors too."""
     done = run_program("-m", "gunicorn", "-c", "python:config.web.options", STATIC_ROOT=str(tmp_path))
