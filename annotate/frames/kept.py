@@ -11,13 +11,14 @@ from django.core.cache import caches
 from django.db import connection
 
 from annotate.frames.rating_patterns import execute_analytic
+from annotate.models.batch import count_wanted_assignments
 from projects.models import Project
 
 T = TypeVar("T")
 Version = tuple[int, int, datetime | None]
 
-LEAST_SUBMITTED = 500
-"""With fewer submitted HITs, which are some thousand judgments, computing is as fast as keeping."""
+LEAST_WANTED = 500
+"""Where batches want fewer assignments, which are some thousand judgments, computing is as fast as keeping."""
 _SECONDS = 3600
 _ID_BYTES = 8
 
@@ -36,10 +37,9 @@ def keep(project: Project, name: str, settings: object, compute: Callable[[], T]
     It may rest on nothing but the settings, the judgments, and what acts of the log change. `settings` are what JSON
     holds.
     """
-    version = read_version(project)
-    if version[1] < LEAST_SUBMITTED:
+    if count_wanted_assignments(project) < LEAST_WANTED:
         return compute()
-    key = hashlib.sha256(orjson.dumps([project.pk, name, settings, version])).hexdigest()
+    key = hashlib.sha256(orjson.dumps([project.pk, name, settings, read_version(project)])).hexdigest()
     kept = caches["kept"]
     found: T | None = kept.get(key)
     if found is None:

@@ -36,16 +36,22 @@ def find_batch_ids(project: Project, *, is_collecting: bool = False) -> list[int
 
     Planned by a join, a statement reads what all other projects have as well: see `Project.find_ids`.
     """
-    return [pk for pk, kind, _ in _read_batches(project) if not is_collecting or kind != Batch.Kind.IMPORTED]
+    return [pk for pk, kind, *_ in _read_batches(project) if not is_collecting or kind != Batch.Kind.IMPORTED]
 
 
 def find_batch_kinds(project: Project) -> set[tuple[str, str]]:
     """Return the pairs of kind and state that occur among a project's batches."""
-    return {(kind, state) for _, kind, state in _read_batches(project)}
+    return {(kind, state) for _, kind, state, _ in _read_batches(project)}
 
 
-def _read_batches(project: Project) -> list[tuple[int, str, str]]:
-    batches = Batch.objects.filter(project=project).order_by().values_list("pk", "kind", "state")
+def count_wanted_assignments(project: Project) -> int:
+    """Return how many assignments the batches of a project want in all."""
+    return sum(n_wanted for *_, n_wanted in _read_batches(project))
+
+
+def _read_batches(project: Project) -> list[tuple[int, str, str, int]]:
+    found = Batch.objects.filter(project=project).order_by()
+    batches = found.values_list("pk", "kind", "state", F("n_hits") * F("judgments"))
     return project.remember("batches", lambda: list(batches))
 
 

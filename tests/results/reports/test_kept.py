@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "LEAST_SUBMITTED", 0)
+    monkeypatch.setattr(kept, "LEAST_WANTED", 0)
     monkeypatch.setattr(lists, "LONG", 0)
     caches["kept"].clear()
 
