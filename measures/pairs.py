@@ -9,9 +9,13 @@ from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
 from measures.correlation import pearson, pearson_p, spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rubric import NO_ORDER
 
 if TYPE_CHECKING:
     import pandas as pd
+
+QUADRATIC, UNWEIGHTED = "quadratic", "unweighted"
+"""The weights of Cohen's kappa: none where the points are categories without an order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +31,9 @@ class PairAgreement:
     same_share : float
         The share of these items to which they gave the same score.
     kappa : float or Undefined
-        Cohen's kappa with quadratic weights.
+        Cohen's kappa with quadratic weights, or without weights where the points have no order.
     pearson, spearman : float or Undefined
-        Correlation of their scores.
+        Correlation of their scores; undefined where the points have no order.
     p : float or None
         Two-sided p-value of Pearson's correlation; None where that is undefined.
     """
@@ -52,7 +56,7 @@ class Pairs:
     n_pairs: int
 
 
-def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undefined:
+def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000, has_order: bool = True) -> Pairs | Undefined:
     """Compute the agreement of every two annotators with a common item.
 
     Parameters
@@ -62,6 +66,9 @@ def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undef
         are left out.
     most : int
         At most this many pairs are computed, those with the most common items; the others are only counted.
+    has_order : bool
+        False if the values are codes of categories (`measures.rubric.has_order`): kappa is then without weights, and
+        correlations are undefined.
 
     Returns
     -------
@@ -102,7 +109,7 @@ def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undef
     for number in chosen:
         here = slice(starts[number], starts[number] + counts[number])
         one, other = divmod(int(pairs[number]), len(names))
-        computed.append(_compare(str(names[one]), str(names[other]), first[here], second[here]))
+        computed.append(_compare(str(names[one]), str(names[other]), first[here], second[here], has_order))
     return Pairs(tuple(computed), len(pairs))
 
 
@@ -148,16 +155,58 @@ def quadratic_kappa(first: Floats, second: Floats) -> float | Undefined:
     return float(2 * covariance / expected)
 
 
-def _compare(first_name: str, second_name: str, first: Floats, second: Floats) -> PairAgreement:
-    r = pearson(first, second)
+def nominal_kappa(first: Floats, second: Floats) -> float | Undefined:
+    """Compute Cohen's kappa without weights: every two categories differ alike.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (n,)
+        The categories that two annotators chose for the same items, as codes. No NaN.
+
+    Returns
+    -------
+    float or Undefined
+        At most 1; 0 is agreement by chance. Undefined without items, and if both always chose the same category, so
+        that the expected disagreement is 0.
+
+    Notes
+    -----
+    From counts, which are whole numbers: agreement by chance is exactly 0. With two categories it equals the kappa
+    with quadratic weights.
+
+    References
+    ----------
+    J. Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20(1).
+
+    Examples
+    --------
+    >>> round(nominal_kappa(np.array([0.0, 0, 1, 2]), np.array([0.0, 1, 1, 2])), 4)
+    0.6364
+    """
+    n = len(first)
+    if not n:
+        return Undefined(reason="no candidate that both have rated")
+    codes = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+    same = int((codes[:n] == codes[n:]).sum())
+    by_chance = int(
+        np.bincount(codes[:n], minlength=codes.max() + 1) @ np.bincount(codes[n:], minlength=codes.max() + 1)
+    )
+    if by_chance == n * n:
+        return Undefined(reason="both annotators always gave the same score")
+    return (n * same - by_chance) / (n * n - by_chance)
+
+
+def _compare(first_name: str, second_name: str, first: Floats, second: Floats, has_order: bool) -> PairAgreement:
+    no_order = Undefined(reason=NO_ORDER)
+    r = pearson(first, second) if has_order else no_order
     return PairAgreement(
         first=first_name,
         second=second_name,
         n=len(first),
         same_share=float((first == second).mean()),
-        kappa=quadratic_kappa(first, second),
+        kappa=quadratic_kappa(first, second) if has_order else nominal_kappa(first, second),
         pearson=r,
-        spearman=spearman(first, second),
+        spearman=spearman(first, second) if has_order else no_order,
         p=None if isinstance(r, Undefined) else pearson_p(r, len(first)),
     )
 

@@ -149,6 +149,10 @@ class RubricPreset:
     criteria: tuple[CriterionSpec, ...]
 
 
+NO_ORDER = "the points are categories without an order"
+"""Why a figure that takes points as numbers is undefined."""
+
+
 def has_order(level: str, low: float, high: float) -> bool:
     """Return whether the points of a scale are more than categories, so that they have a mean.
 

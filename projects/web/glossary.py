@@ -48,6 +48,10 @@ GLOSSARY = {
         "Agreement of two annotators corrected for chance; a difference of two points counts four times as "
         "much as one of one.",
     ),
+    "kappa-unweighted": Entry(
+        "Cohen's kappa (unweighted)",
+        "Agreement of two annotators corrected for chance; any two categories differ alike.",
+    ),
     "pearson": Entry("Pearson's r", "Linear correlation from −1 to 1: do both rise and fall in proportion?"),
     "p-pearson": Entry(
         "p (Pearson)",

@@ -15,6 +15,7 @@ from results.agreement.alpha import list_warnings
 from results.agreement.forms import AgreementForm
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
 from results.scope.gold_settings import ITEMS, PARTS
+from results.scope.scopes import read_scope, warn_of_no_order
 
 
 class AgreementQuery(ScopeQuery):
@@ -46,7 +47,8 @@ class Agreement(Figures):
 
         Krippendorff's alpha with its intervals, the reliability of mean ratings with the ceiling for metrics (under
         `reliability`) and a single annotator vs. rest (under `ceiling`), pairs of annotators, or alpha over time.
-        `warnings` of alpha say why its intervals may mislead.
+        `warnings` of alpha say why its intervals may mislead, and where points are categories, of which means say
+        nothing.
 
         Over many judgments the figures are those of the newest job: if they are not current, recompute them.
         """
@@ -67,7 +69,10 @@ class Agreement(Figures):
     def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
         state = super().read_state(params)
         if params["kind"] == "agreement" and state["figures"] and "report" in state["figures"]:
-            state["figures"] = {**state["figures"], "warnings": list_warnings(state["figures"]["report"])}
+            found = list_warnings(state["figures"]["report"])
+            # Only the reliability and the ceiling are of means; alpha has levels for categories.
+            found += filter(None, [warn_of_no_order(read_scope(self.project, state["settings"]).criterion)])
+            state["figures"] = {**state["figures"], "warnings": found}
         return state
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from measures.pairs import QUADRATIC
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.amounts import format_score
@@ -84,11 +85,9 @@ def _draw_pairs(figures: Figures) -> Chart:
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
     # Kappa may be negative; the colours then begin at the lowest, and at 0 otherwise, so that maps can be compared.
     domain = (min(0.0, lowest), 1.0)
-    spec = specs.heat_map(
-        "first", "second", "kappa", "label", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(mapped)
-    )
-    title = "Cohen's kappa (quadratic) of each annotator pair"
-    return Chart("pairs", title, cells, spec, columns=("first", "second", "kappa"))
+    title = f"Cohen's kappa ({figures.get('kappa', QUADRATIC)})"
+    spec = specs.heat_map("first", "second", "kappa", "label", title=title, domain=domain, order=sorted(mapped))
+    return Chart("pairs", f"{title} of each annotator pair", cells, spec, columns=("first", "second", "kappa"))
 
 
 def _draw_annotators(figures: Figures) -> Chart:

@@ -12,7 +12,7 @@ from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
 from results.agreement.alpha import UNNAMED
 from results.agreement.reliability_tables import tabulate_reliability
-from results.disagreements.tables import PAIR_COLUMNS, PAIR_METHOD, make_pair_cells, tabulate_pairs
+from results.disagreements.tables import describe_pairs, is_of_numbers, make_pair_cells, tabulate_pairs
 from results.scope.gold_settings import CRITERION, PASSAGES
 
 Figures = Mapping[str, Any]
@@ -89,19 +89,47 @@ def tabulate_parts(report: Figures, *, criterion: str) -> Table:
 def tabulate_annotators(figures: Figures, *, criterion: str) -> list[Table]:
     """Return each pair of annotators on their common candidates, and each annotator compared with all others."""
     pairs, tables = figures["pairs"].get("computed", []), []
+    has_order = is_of_numbers(figures)
     if pairs:
-        tables.append(tabulate_pairs(pairs, criterion=criterion))
+        tables.append(tabulate_pairs(pairs, criterion=criterion, has_order=has_order))
     judged = f"criterion: {_end_less(criterion)}; n = "
     if figures["by_type"]:
-        columns = [Column("type", "Question type"), *PAIR_COLUMNS]
-        rows = [[spell_out(name) or UNNAMED, *make_pair_cells(pair)] for name, pair in figures["by_type"]]
+        found, method = describe_pairs(has_order=has_order)
+        columns = [Column("type", "Question type"), *found]
+        rows = [
+            [spell_out(name) or UNNAMED, *make_pair_cells(pair, has_order=has_order)]
+            for name, pair in figures["by_type"]
+        ]
         caption = "Agreement of each pair of annotators by question type"
-        counted = f"{judged}{len(rows):,} pairs and types; {PAIR_METHOD}"
+        counted = f"{judged}{len(rows):,} pairs and types; {method}"
         title = "Annotator pairs by question type"
         tables.append(Table("pairs-by-type", title, columns, rows, f"{caption} ({counted}).", n_keys=3))
     if figures["people"]:
-        tables.append(_tabulate_people(figures, judged))
+        tables.append((_tabulate_people if has_order else _tabulate_effects)(figures, judged))
     return tables
+
+
+def _tabulate_effects(figures: Figures, judged: str) -> Table:
+    """Return the effect of each annotator on alpha, which is all that can be said of those who choose categories."""
+    columns = [Column("annotator", "Annotator"), Column("n", "Ratings", "count"), *_make_effect_columns(figures)]
+    rows = [[each["pseudonym"], each["n"], *_make_effect_cells(each["effect"])] for each in figures["people"]]
+    n = f"{len(rows):,} {plural(len(rows), 'annotator', 'annotators')}"
+    method = "the points are categories without an order, so there are no means to compare"
+    caption = f"Alpha without each annotator ({judged}{n}; {method})."
+    return Table("annotators", "Annotator vs. rest", columns, rows, caption)
+
+
+def _make_effect_columns(figures: Figures) -> list[Column]:
+    return [
+        Column("without", f"Alpha without annotator ({figures['level']})", "number", 4, hint="alpha-without"),
+        Column("change", "Change in alpha", "number", 4, hint="alpha-change", is_signed=True),
+    ]
+
+
+def _make_effect_cells(effect: Figures) -> list[Value]:
+    if "reason" in effect:
+        return [Missing(effect["reason"]), Missing(effect["reason"])]
+    return [effect["without_them"], effect["difference"]]
 
 
 def _tabulate_people(figures: Figures, judged: str) -> Table:
@@ -113,12 +141,11 @@ def _tabulate_people(figures: Figures, judged: str) -> Table:
         Column("shared", "Shared candidates", "count"),
         Column("bias", "Bias", "estimate", 2, hint="bias", is_signed=True),
         Column("r", "Correlation with rest (Pearson's r)", "number", 4, hint="r-with-rest"),
-        Column("without", f"Alpha without annotator ({figures['level']})", "number", 4, hint="alpha-without"),
-        Column("change", "Change in alpha", "number", 4, hint="alpha-change", is_signed=True),
+        *_make_effect_columns(figures),
     ]
     rows: list[list[Value]] = []
     for person in figures["people"]:
-        others, effect = person["others"], person["effect"]
+        others = person["others"]
         sd = Missing("one rating") if person["sd"] is None else person["sd"]
         row: list[Value] = [person["pseudonym"], person["n"], person["mean"], sd]
         if "reason" in others:
@@ -127,11 +154,7 @@ def _tabulate_people(figures: Figures, judged: str) -> Table:
             why = others.get("why_no_interval", "")
             bias = Estimate(others["bias"], others["bias_low"], others["bias_high"], why and f"no interval: {why}")
             row += [others["n"], bias, read_number(others["r"])]
-        if "reason" in effect:
-            row += [Missing(effect["reason"]), Missing(effect["reason"])]
-        else:
-            row += [effect["without_them"], effect["difference"]]
-        rows.append(row)
+        rows.append([*row, *_make_effect_cells(person["effect"])])
     caption = "Each annotator compared with the mean of the others' ratings of the same candidates"
     method = "bias in points of the scale, 95 % intervals by the jackknife with Student's t over passages"
     counted = f"{judged}{len(rows):,} {plural(len(rows), 'annotator', 'annotators')}; {method}"

@@ -26,6 +26,7 @@ from results.reports.views import (
     scope_context,
 )
 from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
+from results.scope.scopes import add_warning
 
 PAGES = {
     "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),
@@ -33,6 +34,8 @@ PAGES = {
     "time": ("results/agreement/time.html", charts.chart_time, tables.tabulate_time),
 }
 """The template, the charts and the tables of each kind of figures."""
+OF_MEANS = ("reliability", "ceiling")
+"""Tables of mean ratings, which categories have none of."""
 ON_SEVERAL_SCALES = ("agreement",)
 """Kinds whose page has figures of a criterion on several scales: counts, and why the others are undefined."""
 
@@ -102,4 +105,7 @@ def agreement_table(request: ProjectRequest, project: Project, kind: str, name: 
     query_form = AgreementForm(project, request.GET or None)
     scope = require_scope(query_form, needs_one_scale=kind not in ON_SEVERAL_SCALES)
     figures = require_figures(project, kind, query_form.settings(kind, scope))
-    return answer_table(project, PAGES[kind][2](figures, criterion=scope.criterion.name), name, form, stem="agreement")
+    found = PAGES[kind][2](figures, criterion=scope.criterion.name)
+    if name in OF_MEANS:
+        found = add_warning(found, scope.criterion)
+    return answer_table(project, found, name, form, stem="agreement")

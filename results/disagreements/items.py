@@ -1,5 +1,6 @@
 """A candidate as people judged it: every rating with its annotator, comment and duration, and the aggregated scores."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,12 +12,16 @@ from annotate.frames.stages import default_stage, left_out
 from annotate.models import Adjudication, Batch, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
 from measures.columns import UNIT, VALUE
+from measures.rubric import has_order
 from projects.models import Candidate, Project
 
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The aggregated score of an item on one criterion and scale, from the judgments that are included."""
+    """The aggregated score of an item on one criterion and scale, from the judgments that are included.
+
+    Points that are categories without an order have no mean, median and deviation, but a number of ratings each.
+    """
 
     criterion: str
     scale: str
@@ -24,6 +29,9 @@ class ItemScore:
     mean: float
     median: float
     sd: float | None
+    has_order: bool
+    counts: list[tuple[float, int]]
+    """How often each category was chosen, the most frequent first; empty where the points have an order."""
     adjudication: Adjudication | None
 
 
@@ -40,6 +48,8 @@ class Rating:
     value: float | None
     turned: float | None
     """The value, turned round where the criterion is reversed: more is better."""
+    has_order: bool
+    """Whether the points of the criterion have a mean."""
     is_counted: bool
     why_not: str
     is_blind: bool
@@ -97,7 +107,13 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     # Scores on different scales are never pooled.
     rows = [((each.criterion_key, each.scale), each.turned) for each in newest.values()]
     figures = gold_scores(pd.DataFrame(rows, columns=[UNIT, VALUE]).astype({VALUE: float})).to_dict("index")
-    names = {(rating.criterion_key, rating.scale): rating.criterion for rating in ratings}
+    names = {(rating.criterion_key, rating.scale): rating for rating in ratings}
+    # Of categories the values as they were chosen: turned round, they would be other categories.
+    chosen = {
+        part: Counter(each.value for each in newest.values() if (each.criterion_key, each.scale) == part)
+        for part in names
+        if not names[part].has_order
+    }
     adjudications = {
         (row.criterion.key, name_scale(row.criterion)): row
         for row in Adjudication.objects.filter(candidate=candidate)
@@ -106,12 +122,14 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     }
     return [
         ItemScore(
-            criterion=names[part],
+            criterion=names[part].criterion,
             scale=part[1],
             n=figures[part]["n"],
             mean=figures[part]["mean"],
             median=figures[part]["median"],
             sd=figures[part]["sd"] if figures[part]["n"] > 1 else None,
+            has_order=names[part].has_order,
+            counts=sorted(chosen.get(part, Counter()).items(), key=lambda each: (-each[1], each[0])),
             adjudication=adjudications.get(part),
         )
         for part in sorted(names)
@@ -137,6 +155,7 @@ def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> 
         kind=judgment.annotator.kind,
         value=judgment.value,
         turned=_turn_value(judgment),
+        has_order=has_order(judgment.criterion.level, judgment.criterion.low, judgment.criterion.high),
         is_counted=judgment.is_counted,
         why_not=judgment.not_counted_reason,
         is_blind=not assignment.not_blind,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from measures.pairs import QUADRATIC
 from projects.language.amounts import plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Name, Table, Value
@@ -12,41 +13,68 @@ MOST_ROWS = 1_000
 """The most candidates or passages in a file; the page has them all, and the raw export every rating."""
 
 PAIR_METHOD = "Cohen's kappa with quadratic weights, two-sided p of Pearson's r by Student's t"
-PAIR_COLUMNS = (
+PAIR_METHOD_OF_CATEGORIES = "Cohen's kappa without weights, as the points are categories without an order"
+_COMMON_COLUMNS = (
     Column("first", "Annotator"),
     Column("second", "Other annotator"),
     Column("n", "Candidates", "count"),
     Column("same", "Exact agreement, in %", "number", 1, hint="exact-agreement"),
+)
+PAIR_COLUMNS = (
+    *_COMMON_COLUMNS,
     Column("kappa", "Cohen's kappa (quadratic)", "number", 4, hint="kappa"),
     Column("pearson", "Pearson's r", "number", 4, hint="pearson"),
     Column("p", "p (Pearson)", "p", 4, hint="p-pearson"),
     Column("spearman", "Spearman's rho", "number", 4, hint="spearman"),
 )
+PAIR_COLUMNS_OF_CATEGORIES = (
+    *_COMMON_COLUMNS,
+    Column("kappa", "Cohen's kappa (unweighted)", "number", 4, hint="kappa-unweighted"),
+)
 
 
 def tabulate_pairs(
-    pairs: Sequence[Mapping[str, Any]], *, criterion: str, link: Callable[[str, str], str] = lambda _one, _other: ""
+    pairs: Sequence[Mapping[str, Any]],
+    *,
+    criterion: str,
+    has_order: bool = True,
+    link: Callable[[str, str], str] = lambda _one, _other: "",
 ) -> Table:
     """Return the agreement of each pair; the first annotator links to what `link` returns for both."""
     rows: list[list[Value]] = [
-        [Name(pair["first"], url=link(pair["first"], pair["second"])), *make_pair_cells(pair)[1:]] for pair in pairs
+        [Name(pair["first"], url=link(pair["first"], pair["second"])), *make_pair_cells(pair, has_order=has_order)[1:]]
+        for pair in pairs
     ]
+    columns, method = describe_pairs(has_order=has_order)
     n = plural(len(pairs), "1 pair", f"{len(pairs):,} pairs")
     caption = (
         "Agreement of each pair of annotators on the candidates that both rated "
-        f"(criterion: {criterion.rstrip('. ')}; n = {n}; {PAIR_METHOD})."
+        f"(criterion: {criterion.rstrip('. ')}; n = {n}; {method})."
     )
-    return Table("pairs", "Annotator pairs", PAIR_COLUMNS, rows, caption, n_keys=2)
+    return Table("pairs", "Annotator pairs", columns, rows, caption, n_keys=2)
 
 
-def make_pair_cells(pair: Mapping[str, Any]) -> list[Value]:
-    """Return the cells of `PAIR_COLUMNS`."""
+def is_of_numbers(figures: Mapping[str, Any]) -> bool:
+    """Return whether the figures of annotators take points as numbers; those of earlier versions always do."""
+    return bool(figures.get("kappa", QUADRATIC) == QUADRATIC)
+
+
+def describe_pairs(*, has_order: bool) -> tuple[tuple[Column, ...], str]:
+    """Return the columns of a table of pairs and its method: of categories there are no correlations."""
+    if has_order:
+        return PAIR_COLUMNS, PAIR_METHOD
+    return PAIR_COLUMNS_OF_CATEGORIES, PAIR_METHOD_OF_CATEGORIES
+
+
+def make_pair_cells(pair: Mapping[str, Any], *, has_order: bool = True) -> list[Value]:
+    """Return the cells of the columns that `describe_pairs` returns."""
+    figures = ("kappa", "pearson", "p", "spearman") if has_order else ("kappa",)
     return [
         pair["first"],
         pair["second"],
         pair["n"],
         100 * pair["same_share"],
-        *(read_number(pair[name]) for name in ("kappa", "pearson", "p", "spearman")),
+        *(read_number(pair[name]) for name in figures),
     ]
 
 

@@ -17,7 +17,7 @@ from projects.web.lists import paginate, read_sort, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
-from results.disagreements.tables import tabulate_items, tabulate_pairs, tabulate_passages
+from results.disagreements.tables import is_of_numbers, tabulate_items, tabulate_pairs, tabulate_passages
 from results.reports.views import (
     choose_scope,
     fetch_figures,
@@ -26,7 +26,7 @@ from results.reports.views import (
     require_scope,
     scope_context,
 )
-from results.scope.scopes import scope_settings
+from results.scope.scopes import add_warning, scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
 SIZE = 25
@@ -66,11 +66,11 @@ def disagreements_table(request: ProjectRequest, project: Project, name: str, fo
     criterion = scope.criterion.name
     if name == "pairs":
         figures = require_figures(project, "annotators", query_form.settings(scope))
-        found = [tabulate_pairs(_sort_pairs(figures), criterion=criterion)]
+        found = [tabulate_pairs(_sort_pairs(figures), criterion=criterion, has_order=is_of_numbers(figures))]
     elif isinstance(rows := _choose_list(request, scope, name), Passages):
-        found = [tabulate_passages(rows, criterion=criterion)]
+        found = add_warning([tabulate_passages(rows, criterion=criterion)], scope.criterion)
     else:
-        found = [tabulate_items(rows, criterion=criterion)]
+        found = add_warning([tabulate_items(rows, criterion=criterion)], scope.criterion)
     return answer_table(project, found, name, form, stem="disagreements")
 
 
@@ -113,7 +113,9 @@ def _show_pairs(request: ProjectRequest, figures: dict[str, Any] | None, scope: 
         query.update({"by": "items", "first": first, "second": second})
         return f"?{query.urlencode()}"
 
-    table = tabulate_pairs(_sort_pairs(figures), criterion=scope.criterion.name, link=link)
+    table = tabulate_pairs(
+        _sort_pairs(figures), criterion=scope.criterion.name, has_order=is_of_numbers(figures), link=link
+    )
     return {"table": table, "n_pairs": figures["pairs"]["n_pairs"], "entering": figures["entering"]}
 
 

@@ -13,6 +13,8 @@ from results.agreement.tables import count_passages, tabulate_parts
 from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
+SPREAD = "spread"
+"""The table of differences between ratings, which categories have none of."""
 
 
 def tabulate_batch(
@@ -57,4 +59,4 @@ def _tabulate_spread(batch: Batch, spread: Figures, criterion: CriterionInUse) -
         f"{criterion.name.rstrip('. ')}; n = {spread['n_items']:,} candidates with two or more ratings)."
     )
     title = "Candidates by maximum difference"
-    return Table("spread", title, columns, rows, caption, label=f"batch-{batch.number}-spread")
+    return Table(SPREAD, title, columns, rows, caption, label=f"batch-{batch.number}-spread")

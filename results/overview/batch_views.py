@@ -14,9 +14,9 @@ from projects.models import Project
 from projects.tables.responses import answer_table
 from results.agreement.alpha import warn_of_few
 from results.disagreements.spread import MOST_ITEMS, count_remarks, fetch_items
-from results.overview.batch_tables import tabulate_batch
+from results.overview.batch_tables import SPREAD, tabulate_batch
 from results.reports.views import fetch_figures, report_context, require_figures
-from results.scope.scopes import warn_of_no_order
+from results.scope.scopes import add_warning, warn_of_no_order
 
 
 @requires(Right.READ)
@@ -54,6 +54,8 @@ def batch_table(request: ProjectRequest, project: Project, number: int, name: st
     batch, criteria, chosen = _read(request, project, number)
     figures = require_figures(project, "batch", _settings(batch))
     found = tabulate_batch(batch, figures, criteria, chosen=chosen)
+    if name == SPREAD:
+        found = add_warning(found, chosen)
     return answer_table(project, found, name, form, stem=f"batch-{number}")
 
 

@@ -1,6 +1,7 @@
 """Find the batch and the criterion that a page, a report or a command asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from measures.columns import ANNOTATOR
 from measures.outcome import Undefined
 from projects.errors import Refused
 from projects.models import Membership, Project
+from projects.tables.tables import Table
 
 SEVERAL_SCALES = Undefined(reason="the criterion was asked on several scales")
 """What a figure is that would pool scores on several scales, where others of its page are defined."""
@@ -116,6 +118,12 @@ def warn_of_no_order(criterion: CriterionInUse) -> str:
         f"“{criterion.name}” is nominal: its points are categories without an order, so means, medians, z scores and "
         "correlations of them are meaningless. Report its nominal alpha, and count the categories in the raw export."
     )
+
+
+def add_warning(tables: Iterable[Table], criterion: CriterionInUse) -> list[Table]:
+    """Return the tables with the warning about means of categories as the first of their notes, for files."""
+    found = warn_of_no_order(criterion)
+    return [replace(each, notes=[found, *each.notes]) if found else each for each in tables]
 
 
 def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:

@@ -27,6 +27,7 @@ from results.reports.views import (
     require_scope,
     scope_context,
 )
+from results.scope.scopes import add_warning
 from results.scores import charts, tables
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
@@ -84,7 +85,7 @@ def gold_table(request: ProjectRequest, project: Project, name: str, form: str) 
     figures = require_figures(project, "golds", query_form.settings(scope, gold))
     rule, by = _read_rule(query_form, gold)
     found = tables.tabulate_golds(figures, criterion=scope.criterion.name, rule=rule, by=by)
-    return answer_table(project, found, name, form, stem="scores")
+    return answer_table(project, add_warning(found, scope.criterion), name, form, stem="scores")
 
 
 @requires(Right.MANAGE)

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from annotate.reviews import adjudication
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
 from results.scope.human_sources import CHOICES, find_human_sources
+from results.scope.scopes import read_scope, warn_of_no_order
 from results.scores.forms import GoldForm
 from results.systems.forms import SystemsForm
 from results.systems.pairs import TESTS, Measure
@@ -52,7 +53,7 @@ class Scores(Figures):
         Gold scores by every rule with their spread, or systems with intervals, and each pair once with difference,
         interval, effect sizes and two-sided p, corrected by Holm's method. With the test `graham2016`, pairs are
         ordered and p one-sided. The
-        `warnings` of systems say why figures may mislead. As with agreement, figures over many judgments are those of
+        `warnings` say why figures may mislead. As with agreement, figures over many judgments are those of
         the newest job.
         """
         return Response(self.read_state(self.asked))
@@ -71,9 +72,13 @@ class Scores(Figures):
 
     def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
         state = super().read_state(params)
-        if params["kind"] == "systems" and state["figures"]:
+        if not state["figures"]:
+            return state
+        if params["kind"] == "systems":
             found = list_warnings(state["figures"], find_human_sources(self.project))
-            state["figures"] = {**state["figures"], "warnings": found}
+        else:
+            found = list(filter(None, [warn_of_no_order(read_scope(self.project, state["settings"]).criterion)]))
+        state["figures"] = {**state["figures"], "warnings": found}
         return state
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from measures.outcome import Undefined
-from measures.pairs import PairAgreement, Pairs, pair_agreements, quadratic_kappa
+from measures.pairs import PairAgreement, Pairs, nominal_kappa, pair_agreements, quadratic_kappa
 from tests.measures.frames import CANONICAL, from_table
 
 SCORES = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40)
 
 
-def kappa_by_matrix(first: list[int], second: list[int]) -> float | None:
+def kappa_by_matrix(first: list[int], second: list[int], *, is_weighted: bool = True) -> float | None:
     """Cohen's own way: weights times shares, observed over expected."""
     points = range(1, 6)
-    weights = np.array([[(c - k) ** 2 for k in points] for c in points], float)
+    weights = np.array([[(c - k) ** 2 if is_weighted else c != k for k in points] for c in points], float)
     observed = np.array([[np.mean([a == c and b == k for a, b in zip(first, second, strict=True)]) for k in points]
                          for c in points])  # fmt: skip
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0))
@@ -31,6 +31,29 @@ def test_kappa_is_that_of_the_weighted_table(scores: list[tuple[int, int]]) -> N
         assert isinstance(ours, Undefined)
     else:
         assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+@given(SCORES)
+def test_kappa_of_categories_is_that_of_the_table_without_weights(scores: list[tuple[int, int]]) -> None:
+    first, second = map(list, zip(*scores, strict=True))
+    ours = nominal_kappa(np.array(first, float), np.array(second, float))
+    theirs = kappa_by_matrix(first, second, is_weighted=False)
+    if theirs is None:
+        assert isinstance(ours, Undefined)
+    else:
+        assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_codes_of_categories_may_be_any_numbers() -> None:
+    frame = from_table(["1 2 3 1 5 1", "1 2 1 3 5 1"])
+    renamed = frame.assign(value=frame["value"].map({1: 7.0, 2: -4.0, 3: 0.0, 5: 1.0}))
+    pairs = pair_agreements(frame, has_order=False)
+    assert pairs == pair_agreements(renamed, has_order=False)
+    assert isinstance(pairs, Pairs)
+    (pair,) = pairs.computed
+    assert pair.p is None
+    assert isinstance(pair.pearson, Undefined)
+    assert isinstance(pair.spearman, Undefined)
 
 
 def test_agreement_by_chance_is_exactly_zero() -> None:

@@ -11,7 +11,7 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage, default_stage
 from measures.ceiling import Design
 from measures.outcome import Undefined
-from measures.pairs import pair_agreements
+from measures.pairs import QUADRATIC, UNWEIGHTED, pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
@@ -25,7 +25,7 @@ from results.agreement.alpha import (
     measure_ceiling,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
-from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
+from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch, warn_of_no_order
 
 # More than a page allows, as nobody waits for a command in front of a browser.
 MOST_RESAMPLES = 100_000
@@ -104,7 +104,10 @@ class Command(ProjectCommand):
             result["annotators"] = "unknown: scores were imported without names"
         if report.has_simulated_annotators:
             result["simulated"] = True
-        if warnings := list_warnings(asdict(report)):
+        warnings = list_warnings(asdict(report))
+        if options["ceiling"] and (warning := warn_of_no_order(criterion)):
+            warnings.append(warning)
+        if warnings:
             result["warnings"] = warnings
         if report.by:
             result["by"] = report.by
@@ -147,10 +150,20 @@ def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
 
 
 def _compute_pairs(scope: Scope) -> dict[str, Any]:
-    pairs = pair_agreements(fetch_judgments(scope)) if scope.criterion.has_one_scale else SEVERAL_SCALES
+    criterion = scope.criterion
+    pairs = (
+        pair_agreements(fetch_judgments(scope), has_order=criterion.has_order)
+        if criterion.has_one_scale
+        else SEVERAL_SCALES
+    )
     if isinstance(pairs, Undefined):
         return {"pairs": None, "undefined_pairs": pairs.reason}
-    return {"n_pairs": pairs.n_pairs, "pairs": [_write_undefined(asdict(pair)) for pair in pairs.computed]}
+    kappa = QUADRATIC if criterion.has_order else UNWEIGHTED
+    return {
+        "kappa": kappa,
+        "n_pairs": pairs.n_pairs,
+        "pairs": [_write_undefined(asdict(pair)) for pair in pairs.computed],
+    }
 
 
 def _compute_ceiling(scope: Scope, design: Design) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 
 from annotate.frames.criteria_in_use import criteria_in_use
 from measures.rubric import FIVE_POINTS, CriterionSpec, Level, Scale, ScaleKind
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from results.models import MetricRun
 from results.studies.presentation import list_warnings
@@ -80,6 +80,62 @@ def test_pages_of_means_warn_of_categories(judged: Project, researcher: Membersh
         # Earlier versions stored none.
         made.result["warnings"] = []
         assert any(SAYS in each for each in list_warnings(made)) == (key == "error")
+
+
+def test_files_and_the_api_warn_of_means_of_categories(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client, script = client_of(researcher), Script(researcher)
+    for url in (
+        "scores/tables/methods.md",
+        "scores/disagreements/tables/items.md",
+        "scores/disagreements/tables/passages.md",
+        "agreement/tables/reliability.md",
+        "batches/2/results/tables/spread.md",
+    ):
+        files = [client.get(f"/p/bridges/{url}", {"criterion": key}).text for key in ("quality", "error")]
+        assert [SAYS in each for each in files] == [False, True], url
+    for path, kind in (("agreement/", "agreement"), ("scores/", "golds")):
+        found = [script.read(path, kind=kind, criterion=key)["figures"]["warnings"] for key in ("quality", "error")]
+        assert [any(SAYS in each for each in warnings) for warnings in found] == [False, True], path
+
+
+def test_annotators_who_choose_categories_have_no_correlations(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client, script = client_of(researcher), Script(researcher)
+    found = {
+        key: script.read("agreement/", kind="annotators", criterion=key)["figures"] for key in ("quality", "error")
+    }
+    assert {key: each["kappa"] for key, each in found.items()} == {"quality": "quadratic", "error": "unweighted"}
+    (pair,) = found["error"]["pairs"]["computed"]
+    assert pair["kappa"] == pytest.approx(0.75)
+    assert SAYS in pair["pearson"]["reason"]
+    assert {each["mean"] for each in found["error"]["people"]} == {None}
+    for url, name in (("agreement/annotators/", "pairs"), ("scores/disagreements/", "pairs")):
+        files = {
+            key: client.get(f"/p/bridges/{url}tables/{name}.csv", {"criterion": key}).text.splitlines()[0]
+            for key in ("quality", "error")
+        }
+        assert files["quality"].endswith("Cohen's kappa (quadratic),Pearson's r,p (Pearson),Spearman's rho")
+        assert files["error"].endswith('"Exact agreement, in %",Cohen\'s kappa (unweighted)')
+    people = client.get("/p/bridges/agreement/annotators/tables/annotators.csv", {"criterion": "error"}).text
+    assert people.startswith("Annotator,Ratings,Alpha without annotator (nominal),")
+    assert "Bias" not in people
+    for key, kappa in (("quality", "quadratic"), ("error", "unweighted")):
+        page = client.get("/p/bridges/agreement/annotators/", {"criterion": key}).content.decode()
+        assert f"Cohen&#x27;s kappa ({kappa})" in page
+
+
+def test_the_page_of_a_candidate_counts_categories(judged: Project, researcher: Membership, client_of: SignIn) -> None:
+    candidate = Candidate.objects.filter(question__external_id="q1", source="bad").get()
+    other = Candidate.objects.filter(question__external_id="q0", source="good").get()
+    client = client_of(researcher)
+    html = condense(client.get(f"/p/bridges/scores/items/{candidate.pk}/").content.decode())
+    assert "categories without an order: 3 (2×)" in html
+    assert "3.00" not in html
+    assert "1.00" in html, "the quality still has a mean"
+    assert "0 (1×), 3 (1×)" in condense(client.get(f"/p/bridges/scores/items/{other.pk}/").content.decode())
 
 
 def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: Membership, client_of: SignIn) -> None:
