@@ -1,6 +1,7 @@
 """The aggregated export: one row per candidate and criterion, with its aggregated score."""
 
 from annotate.models.conditions import is_counted, is_judgeable
+from measures.rubric import NO_ORDER
 from results.exports.choices import Choices
 from results.exports.columns import (
     AS_CSV,
@@ -24,7 +25,7 @@ def select_aggregated(choices: Choices) -> str:
 
     Its numbers are those of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
     Beside them are the adjudicated score and the gold score: the mean, unless the project's rule puts the
-    adjudicated score first.
+    adjudicated score first. Categories without an order have no mean, median and deviation.
     """
     # Sums of floats depend on their order: sorted, the same judgments give the same digits on any server.
     about = {**id_columns(AS_CSV), **(text_columns(AS_CSV) if choices.with_texts else {})}
@@ -36,8 +37,9 @@ judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
     SELECT candidate_id, scale, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
-           avg(value ORDER BY value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median,
-           stddev_samp(value ORDER BY value) AS sd,
+           avg(value ORDER BY value) FILTER (WHERE has_order) AS mean,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY value) FILTER (WHERE has_order) AS median,
+           stddev_samp(value ORDER BY value) FILTER (WHERE has_order) AS sd,
            string_agg(value::text, '{SEPARATOR}' ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE
                string_agg(annotator, '{SEPARATOR}' ORDER BY {ORDER}) FILTER (WHERE value IS NOT NULL)
@@ -46,9 +48,10 @@ scored AS (
 SELECT {name_columns(about, "c")}, k.key AS criterion, k.scale_kind, k.low AS scale_low, k.high AS scale_high,
        s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
        a.value AS adjudicated, {select_gold("s", "a")} AS gold,
-       CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined
+       CASE WHEN s.n = 0 THEN 'no mean: nobody could judge it' WHEN NOT k.has_order THEN 'no mean: {NO_ORDER}'
+            WHEN s.n = 1 THEN 'no sd: one judgment' END AS undefined
 FROM scored s JOIN candidates c ON c.id = s.candidate_id
-JOIN (SELECT DISTINCT scale, key, scale_kind, low, high FROM criteria) k ON k.scale = s.scale
+JOIN (SELECT DISTINCT scale, key, scale_kind, low, high, has_order FROM criteria) k ON k.scale = s.scale
 LEFT JOIN adjudicated a ON a.candidate_id = s.candidate_id AND a.scale = s.scale
 ORDER BY c.position, s.scale"""
 
@@ -65,7 +68,7 @@ def number_scales() -> str:
 def select_gold(scored: str, adjudicated: str) -> str:
     """Return SQL of the gold score. Without a judgment there is none, adjudicated or not."""
     # An adjudicated score never makes a gold score alone: a candidate that nobody judged has none.
-    wins = f"%(adjudication_wins)s AND {scored}.mean IS NOT NULL AND {adjudicated}.value IS NOT NULL"
+    wins = f"%(adjudication_wins)s AND {scored}.n > 0 AND {adjudicated}.value IS NOT NULL"
     return f"CASE WHEN {wins} THEN {adjudicated}.value ELSE {scored}.mean END"
 
 
@@ -92,7 +95,7 @@ def select_judgments(choices: Choices) -> str:
     # first row of its ORDER BY, which is the newest judgment.
     return f"""
     SELECT DISTINCT ON (j.candidate_id, cr.scale, j.annotator_id)
-           j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.scale,
+           j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.scale, cr.has_order,
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id
     JOIN projects_membership m ON m.id = j.annotator_id {only_batches}

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch
 from annotate.reviews.adjudication import uses_adjudication
+from measures.rubric import Level
 from projects.models import Project
 
 
@@ -36,4 +38,6 @@ class Choices:
             "batches": [batch.pk for batch in self.batches],
             "adjudication_wins": uses_adjudication(self.project),
             "left_out": list(self.left_out),
+            # The newest rubric decides, as on pages.
+            "nominal": [each.key for each in criteria_in_use(self.project) if each.level == Level.NOMINAL],
         }

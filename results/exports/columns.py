@@ -92,9 +92,13 @@ def select_candidates(columns: Columns, *, where: str = "") -> str:
 
 
 def select_criteria() -> str:
-    """Return SQL of the project's criteria, or of those of one key."""
+    """Return SQL of the project's criteria, or of those of one key.
+
+    What has no order are categories, as `measures.rubric.has_order` says: a nominal criterion of three or more points.
+    """
     return """
-    SELECT cr.id, cr.key, cr.is_reversed, cr.kind AS scale_kind, cr.low, cr.high
+    SELECT cr.id, cr.key, cr.is_reversed, cr.kind AS scale_kind, cr.low, cr.high,
+           cr.key <> ALL (%(nominal)s::text[]) OR cr.high - cr.low < 2 AS has_order
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s AND (%(criterion)s = '' OR cr.key = %(criterion)s)"""
 

@@ -2,7 +2,8 @@
 
 What MOCHA has no key for is under `metadata.concord`, by the names that the import reads, so that texts, scores and
 raters import again. Of judgments it has the scores that count alone: no times, comments, flags or adjudications. The
-database writes the entries, one a line; text is exact, as JSON needs no guard.
+database writes the entries, one a line; text is exact, as JSON needs no guard. Categories without an order have scores
+and raters, but no mean under `score`.
 """
 
 from annotate.models.conditions import is_item, is_judgeable
@@ -84,7 +85,8 @@ WITH criteria AS ({number_scales()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
-    SELECT candidate_id, scale, avg(value ORDER BY value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
+    SELECT candidate_id, scale, count(*) AS n, avg(value ORDER BY value) FILTER (WHERE has_order) AS mean,
+           json_agg(value ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE json_agg(annotator ORDER BY {ORDER}) END AS raters
     FROM judgments WHERE value IS NOT NULL GROUP BY candidate_id, scale),
 found AS (

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from measures.rubric import Level
+from measures.rubric import Level, has_order
 from projects.errors import Refused
 from projects.jobs.running import Cancelled
 from results.sets import archive, canonical, citing, parquet, readme, studies
@@ -187,6 +187,7 @@ def _derive_scores(
     folder: Path, about: Terms, settings: Settings, judgments: Judgments, progress: Progress
 ) -> dict[str, Any]:
     """Write the files for which all judgments are in memory, and return the figures."""
+    levels = _read_levels(about, judgments)
     figures: dict[str, Any] = {
         "n_included": about["counts"]["n_included"],
         "left_out": about["counts"]["left_out"],
@@ -195,13 +196,16 @@ def _derive_scores(
         "n_annotators": len(judgments.names),
         "has_unknown_annotators": "unknown" in judgments.kinds,
         "has_simulated_annotators": "simulated" in judgments.kinds,
-        "criteria": measure(judgments, settings, _read_levels(about, judgments)),
+        "criteria": measure(judgments, settings, levels),
     }
     # What each step leaves free is given back, as the next ones cannot use all of it.
     release_memory()
     # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
     norms = read_norms(folder)
-    golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
+    golds = {
+        each: score(judgments, each, norms, has_order=has_order(levels[each], each.low, each.high))
+        for each in judgments.parts
+    }
     write_tables(folder, judgments, golds, settings, progress.track("tables", judgments.n_units))
     if settings.with_texts:
         write_mocha(folder, judgments, golds, settings, progress.track("mocha", judgments.n_units))

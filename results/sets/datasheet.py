@@ -127,8 +127,8 @@ def _list_limitations(about: Terms, figures: dict[str, Any], settings: Settings)
             yield f"- Agreement on {each['criterion']} is undefined: {each['agreement']['undefined']}."
         if not has_order(each["level"], each["scale_low"], each["scale_high"]):
             yield (
-                f"- The points of {each['criterion']} are categories without an order: its gold scores, z scores and "
-                "ceiling treat them as numbers and are meaningless. Use its single judgments."
+                f"- The points of {each['criterion']} are categories without an order, so it has no gold scores, "
+                "z scores and ceiling. Use its single judgments."
             )
     yield (
         "- Candidates of the same passage are not independent of each other. Intervals over passages allow for this "

@@ -14,7 +14,7 @@ from measures.columns import ANNOTATOR, UNIT, VALUE
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Patterns
-from measures.rubric import Level
+from measures.rubric import NO_ORDER, Level, has_order
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.sets.scores import FACETS, Judgments
 from results.sets.selecting import ScaledCriterion
@@ -51,7 +51,9 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
         "interval_over_passages": _compute_interval(patterns, own, settings, by_group=True),
         # Which of the two to report: candidates of one passage are not independent.
         "interval_unit": PASSAGES if patterns.n_groups < patterns.n_units else ITEMS,
-        "reliability": _compute_reliability(frame, settings),
+        "reliability": _compute_reliability(frame, settings)
+        if has_order(own, criterion.low, criterion.high)
+        else {"ceiling": None, "undefined": NO_ORDER},
         "alpha_by_level": {level.value: _store_alpha(outcome) for level, outcome in outcomes.items()},
         "by": {
             name: [

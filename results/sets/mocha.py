@@ -1,7 +1,8 @@
 """MOCHA's JSON of a set: train, dev and test with scores, test without, and minimal pairs; one criterion a file.
 
 The entries are those of the export (`results.exports.mocha`) and can be imported again, with the same limits. A
-candidate is in a file if it has a gold score; a minimal pair always, with its imported scores, if any.
+candidate is in a file if it has a gold score, or categories without an order, which have no mean under `score`; a
+minimal pair always, with its imported scores, if any.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,11 +59,14 @@ def write_mocha(
                         )
                     continue
                 gold = read_gold(scores, settings, unit, read_adjudicated(line, criterion))
-                if gold is None:
+                # Of categories there is no mean, but the entry has the single scores.
+                if gold is None and (scores.has_order or not scores.n[unit]):
                     continue
                 split = line["split"] if line["split"] in SPLITS else OTHER
                 files.add(
-                    f"{names[criterion]}-{split}.json", line, _make_entry(line, passage, trim_number(gold), ratings)
+                    f"{names[criterion]}-{split}.json",
+                    line,
+                    _make_entry(line, passage, None if gold is None else trim_number(gold), ratings),
                 )
                 # Written a second time without scores, for those who predict them.
                 if split == "test":

@@ -19,6 +19,7 @@ from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by, gold_scores
 from measures.outcome import Undefined
+from measures.rubric import NO_ORDER
 from measures.standardising import MEAN, SD
 from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL
 from results.sets.selecting import ScaledCriterion
@@ -180,6 +181,8 @@ class GoldScores:
     z_mean: Floats
     no_z: str
     """Why a judged candidate has no z score."""
+    has_order: bool = True
+    """Whether the points have a mean. Where they are categories, all but `n` is undefined."""
 
     def by(self, rule: GoldRule) -> Floats:
         return {GoldRule.MEAN: self.mean, GoldRule.MEDIAN: self.median, GoldRule.Z: self.z_mean}[rule]
@@ -196,9 +199,13 @@ def read_norms(folder: Path) -> Norms:
     return {scale: frame[scales == scale].set_index("annotator")[[MEAN, SD]].astype("float64") for scale in set(scales)}
 
 
-def score(judgments: Judgments, criterion: ScaledCriterion, norms: Norms) -> GoldScores:
+def score(judgments: Judgments, criterion: ScaledCriterion, norms: Norms, *, has_order: bool = True) -> GoldScores:
     """Return gold scores of every unit by each rule: `measures.gold_scores` of the judgments, and of their z scores."""
     frame = judgments.frame(criterion)
+    if not has_order:
+        n = np.bincount(frame[UNIT], minlength=judgments.n_units)
+        nothing = np.full(judgments.n_units, np.nan)
+        return GoldScores(n, nothing, nothing, nothing, nothing, no_z=NO_ORDER, has_order=False)
     scale_norms = norms.get(
         (criterion.kind, criterion.low, criterion.high), pd.DataFrame({MEAN: [], SD: []}, dtype="float64")
     )

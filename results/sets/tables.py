@@ -7,6 +7,7 @@ from typing import IO
 import numpy as np
 import orjson
 
+from measures.rubric import NO_ORDER
 from projects.database.csv import Value, format_row, guard_text, trim_number, write_row
 from results.sets.canonical import CANDIDATES
 from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, read_adjudicated, read_gold
@@ -86,7 +87,8 @@ def _write_aggregated(
     n = int(scores.n[unit])
     figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
     values = SEPARATOR.join(repr(trim_number(value)) for value, _ in ratings)
-    why = _explain_undefined(n, scores.no_z if np.isnan(scores.z_mean[unit]) else "")
+    no_z = scores.no_z if np.isnan(scores.z_mean[unit]) else ""
+    why = _explain_undefined(n, no_z) if scores.has_order or not n else f"no mean: {NO_ORDER}"
     _write_rest(file, head, [n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
 
 

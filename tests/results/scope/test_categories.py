@@ -1,24 +1,37 @@
 """A nominal criterion of three or more points: its points are categories, of which means say nothing."""
 
+import csv
+import json
+from pathlib import Path
+
 import pytest
+from pytest_django import Settings
 
 from annotate.frames.criteria_in_use import criteria_in_use
-from measures.rubric import FIVE_POINTS, CriterionSpec, Level, Scale, ScaleKind
-from projects.models import Candidate, Membership, Project
+from annotate.models import Adjudication, Judgment
+from annotate.reviews.adjudication import set_rule
+from measures.rubric import FIVE_POINTS, NO_ORDER, CriterionSpec, Level, Scale, ScaleKind
+from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from results.models import MetricRun
 from results.studies.presentation import list_warnings
-from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.page_reader import condense
 from tests.people import SignIn
 from tests.projects.api.client import Script
-from tests.results.judged_batches import judge
+from tests.results.judged_batches import judge, take_file
+from tests.results.sets.frozen_sets import freeze, read, table
 from tests.results.studies.factories import give_scores, study
 
 pytestmark = pytest.mark.django_db
 
 SAYS = "categories without an order"
 PAGES = ("agreement/", "agreement/annotators/", "scores/", "scores/disagreements/", "batches/2/results/")
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(settings: Settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
 
 
 @pytest.fixture
@@ -136,6 +149,52 @@ def test_the_page_of_a_candidate_counts_categories(judged: Project, researcher: 
     assert "3.00" not in html
     assert "1.00" in html, "the quality still has a mean"
     assert "0 (1×), 3 (1×)" in condense(client.get(f"/p/bridges/scores/items/{other.pk}/").content.decode())
+
+
+def test_exports_and_sets_have_no_mean_of_categories(
+    judged: Project, manager: Membership, owner: Membership, client_of: SignIn, tmp_path: Path
+) -> None:
+    raw = list(
+        csv.DictReader(client_of(manager).get("/p/bridges/export/aggregated.csv").getvalue().decode().splitlines())
+    )
+    made = freeze(judged, manager)
+    for rows in (raw, table(made, "aggregated.csv")):
+        for row in rows:
+            is_empty = row["criterion"] == "error"
+            names = [name for name in ("mean", "median", "sd", "z_mean", "gold") if name in row]
+            assert {row[name] == "" for name in names} == {is_empty}, row
+            assert (row["undefined"] == f"no mean: {NO_ORDER}") == is_empty
+            assert (row["n"], row["scores"].count("|")) == ("2", 1)
+    exported = {
+        key: client_of(manager).get("/p/bridges/export/mocha.json", {"criterion": key}).getvalue()
+        for key in ("quality", "error")
+    }
+    files = [(exported[key], read(made, f"mocha-{key}-other.json")) for key in ("quality", "error")]
+    for has_mean, of_key in zip((True, False), files, strict=True):
+        for file in of_key:
+            entries = json.loads(file)["d"]
+            assert len(entries) == 8
+            assert {"score" in each for each in entries.values()} == {has_mean}
+            assert {len(each["metadata"]["scores"]) for each in entries.values()} == {2}
+    reliability = {
+        each["criterion"]: each["reliability"] for each in json.loads(read(made, "figures.json"))["criteria"]
+    }
+    assert reliability["error"] == {"ceiling": None, "undefined": NO_ORDER}
+    assert reliability["quality"]["ceiling"] is not None
+    again = make_project("again")
+    make_membership(again, role=Membership.Role.OWNER)
+    take_file(again, exported["error"], "error.json", tmp_path, with_scores=True, criteria=("error:0-3",))
+    assert Judgment.objects.filter(candidate__dataset__project=again).count() == 16
+
+
+def test_an_adjudicated_category_is_the_gold_of_its_candidate(judged: Project, manager: Membership) -> None:
+    candidate = Candidate.objects.get(pk=Judgment.objects.values_list("candidate", flat=True)[0])
+    criterion = Criterion.objects.get(key="error")
+    Adjudication.objects.create(candidate=candidate, criterion=criterion, value=2, adjudicator=manager)
+    set_rule(project=judged, actor=manager, wins=True)
+    made = freeze(judged, manager)
+    golds = [row["gold"] for row in table(made, "aggregated.csv") if row["criterion"] == "error"]
+    assert sorted(golds) == [""] * 7 + ["2"]
 
 
 def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: Membership, client_of: SignIn) -> None:
