@@ -110,7 +110,11 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     names = {(rating.criterion_key, rating.scale): rating for rating in ratings}
     # Of categories the values as they were chosen: turned round, they would be other categories.
     chosen = {
-        part: Counter(each.value for each in newest.values() if (each.criterion_key, each.scale) == part)
+        part: Counter(
+            each.value
+            for each in newest.values()
+            if each.value is not None and (each.criterion_key, each.scale) == part
+        )
         for part in names
         if not names[part].has_order
     }
