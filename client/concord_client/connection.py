@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import requests
 from requests.auth import AuthBase
 
-from .errors import ConcordError
+from .errors import ConcordError, ConnectionFailed
 from .multipart import FileForm
 
 API = "/api/v1/"
@@ -79,7 +79,7 @@ class Connection:
         response = self._send("GET", path, is_streamed=True)
         part = to.with_name(f"{to.name}.part")
         with response, part.open("wb") as file:
-            for chunk in response.iter_content(CHUNK):
+            for chunk in self._receive(response):
                 file.write(chunk)
         if sha256 and read_sha256(part) != sha256:
             part.unlink()
@@ -89,7 +89,7 @@ class Connection:
     def download_rest(self, path: str, to: Path, n_bytes: int) -> None:
         """Write to a file what it lacks of so many bytes, and go on where a connection broke off.
 
-        Raises the error of the connection if it breaks off again and again, and ConcordError if answers are too short.
+        Raises ConnectionFailed if the connection breaks off again and again, and ConcordError if answers are too short.
         What has come is kept.
         """
         error: Exception | None = None
@@ -102,10 +102,10 @@ class Connection:
                 response = self._send("GET", path, is_streamed=True, start=n_there)
                 # A site that sends no part of a file sends all of it.
                 with response, to.open("ab" if response.status_code == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
-                    for chunk in response.iter_content(CHUNK):
+                    for chunk in self._receive(response):
                         file.write(chunk)
                 error = None
-            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as broken:
+            except ConnectionFailed as broken:
                 error = broken
         if (n_there := _read_size(to)) < n_bytes:
             raise error or ConcordError(f"Only {n_there:,} of {n_bytes:,} bytes have come. Download the file again.")
@@ -134,22 +134,27 @@ class Connection:
         start: int = 0,
     ) -> requests.Response:
         for attempt in range(1, TRIES + 1):
-            response = self._session.request(
-                method,
-                f"{self.url}{API}{path}",
-                params=_as_query(query),
-                json=body,
-                data=form,
-                headers={
-                    **({"Content-Type": form.content_type} if form else {}),
-                    # Of a compressed answer no part can be asked for.
-                    **({"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {}),
-                },
-                timeout=(CONNECT_SECONDS, READ_SECONDS),
-                # A redirect could lead elsewhere with the token, or turn a POST into a GET.
-                allow_redirects=False,
-                stream=is_streamed,
-            )
+            try:
+                response = self._session.request(
+                    method,
+                    f"{self.url}{API}{path}",
+                    params=_as_query(query),
+                    json=body,
+                    data=form,
+                    headers={
+                        **({"Content-Type": form.content_type} if form else {}),
+                        # Of a compressed answer no part can be asked for.
+                        **({"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {}),
+                    },
+                    timeout=(CONNECT_SECONDS, READ_SECONDS),
+                    # A redirect could lead elsewhere with the token, or turn a POST into a GET.
+                    allow_redirects=False,
+                    stream=is_streamed,
+                )
+            except requests.RequestException as error:
+                if form and form.error:
+                    raise ConcordError(form.error) from error
+                raise ConnectionFailed(_explain_failure(self.url, method, error)) from error
             if method != "GET" or response.status_code not in BUSY or attempt == TRIES:
                 break
             response.close()
@@ -157,6 +162,13 @@ class Connection:
         if not 200 <= response.status_code < 300 or _is_page(response):
             raise _read_error(response)
         return response
+
+    def _receive(self, response: requests.Response) -> Iterator[bytes]:
+        """Yield the pieces of an answer. Raises ConnectionFailed if the connection breaks off."""
+        try:
+            yield from response.iter_content(CHUNK)
+        except requests.RequestException as error:
+            raise ConnectionFailed(_explain_failure(self.url, "GET", error)) from error
 
 
 class _Bearer(AuthBase):
@@ -213,6 +225,22 @@ def _read_json(response: requests.Response) -> Any:
         return response.json()
     except ValueError:
         raise _read_error(response) from None
+
+
+def _explain_failure(url: str, method: str, error: requests.RequestException) -> str:
+    """Return what happened to a request without an answer, in a sentence."""
+    if isinstance(error, requests.exceptions.SSLError):
+        return (
+            f"The certificate of {url} was not accepted. If it is of your own authority, set REQUESTS_CA_BUNDLE to the "
+            "file of that authority."
+        )
+    if isinstance(error, requests.Timeout):
+        found = f"{url} did not answer in time."
+    else:
+        found = f"{url} could not be reached, or the connection broke off. Check the address, and that the site runs."
+    if method == "GET" or isinstance(error, requests.ConnectTimeout):
+        return found
+    return f"{found} The request may have been done all the same: look before you send it again."
 
 
 def _read_error(response: requests.Response) -> ConcordError:

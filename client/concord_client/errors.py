@@ -15,6 +15,13 @@ class ConcordError(Exception):
         self.errors = list(errors)
 
 
+class ConnectionFailed(ConcordError):
+    """The site could not be reached, or the connection broke off; `__cause__` is the error of requests.
+
+    A request that changes something may have been done all the same.
+    """
+
+
 class RetiredSet(UserWarning):
     """A judgment set is read that was retired, such as after an annotator has withdrawn consent."""
 

@@ -1,5 +1,6 @@
 """A form with a file, sent piece by piece; `requests` by itself reads the whole file into memory."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,8 @@ class FileForm:
     """The body of a multipart/form-data request. Its length is known, so the site can refuse it before it is read."""
 
     def __init__(self, path: Path, fields: Mapping[str, Iterable[str]]) -> None:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "Give one file, not a folder", os.fspath(path))
         boundary = secrets.token_hex(16)
         self.content_type = f"multipart/form-data; boundary={boundary}"
         self.path = path
@@ -27,6 +30,8 @@ class FileForm:
         self.head = "".join(head).encode()
         self.tail = f"\r\n--{boundary}--\r\n".encode()
         self.size = path.stat().st_size
+        self.error = ""
+        """Why the file could not be read to its end."""
 
     def __len__(self) -> int:
         return len(self.head) + self.size + len(self.tail)
@@ -40,7 +45,8 @@ class FileForm:
                 left -= len(chunk)
                 yield chunk
         if left:
-            raise OSError(f"{os.fspath(self.path)} became shorter while it was sent.")
+            self.error = f"{os.fspath(self.path)} became shorter while it was sent."
+            raise OSError(self.error)
         yield self.tail
 
 

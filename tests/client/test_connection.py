@@ -1,19 +1,22 @@
 """What the client sends, and what it makes of the answers: a small server in this process says both."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
+import requests
 from django.core.files.uploadedfile import UploadedFile
 from django.http.multipartparser import MultiPartParser
 from django.test import RequestFactory
 
-from concord_client import Client, ConcordError, JobFailed
+from concord_client import Client, ConcordError, ConnectionFailed, JobFailed
 from concord_client import multipart as forms
 from concord_client.multipart import FileForm
 
@@ -196,6 +199,57 @@ def test_an_answer_that_is_no_json_is_an_error_with_a_sentence(server: Server, c
     server.answer(b"all is well", Content_Type="text/plain")
     with pytest.raises(ConcordError, match="status 200 and no explanation"):
         concord.projects()
+
+
+def test_a_site_that_cannot_be_reached_is_an_error_with_a_sentence() -> None:
+    with socket.socket() as taken:
+        # Bound, but nobody listens.
+        taken.bind(("127.0.0.1", 0))
+        project = Client(f"http://127.0.0.1:{taken.getsockname()[1]}", token=TOKEN).project("demo")
+        with pytest.raises(ConnectionFailed, match=r"could not be reached.* the site runs\.$") as read:
+            project.agreement()
+        with pytest.raises(ConcordError, match="look before you send it again"):
+            project.create_batch(judgments=3)
+    assert isinstance(read.value.__cause__, requests.ConnectionError)
+    assert read.value.status == 0
+
+
+def test_an_answer_that_breaks_off_is_an_error_with_a_sentence(
+    server: Server, concord: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(*_: object) -> Iterator[bytes]:
+        yield b"half"
+        raise requests.exceptions.ChunkedEncodingError("broken off")
+
+    server.answer(b"half and half")
+    monkeypatch.setattr(requests.Response, "iter_content", break_off)
+    with pytest.raises(ConnectionFailed, match="broke off"):
+        concord.project("demo")._connection.download("x", tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+
+
+def test_a_folder_in_place_of_a_file_is_refused_before_anything_is_sent(
+    server: Server, concord: Client, tmp_path: Path
+) -> None:
+    with pytest.raises(IsADirectoryError, match="Give one file, not a folder"):
+        concord.project("demo").import_file(tmp_path)
+    assert not server.seen
+
+
+def test_a_file_that_became_shorter_says_so(
+    server: Server, concord: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("question,candidate\n")
+    make = FileForm.__init__
+
+    def cut(form: FileForm, *arguments: Any) -> None:
+        make(form, *arguments)
+        path.write_text("")
+
+    monkeypatch.setattr(FileForm, "__init__", cut)
+    with pytest.raises(ConcordError, match=r"answers\.csv became shorter while it was sent\.$"):
+        concord.project("demo").import_file(path)
 
 
 def test_a_job_that_fails_says_why(server: Server, concord: Client, waits: list[float], tmp_path: Path) -> None:
