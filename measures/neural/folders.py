@@ -268,17 +268,17 @@ def find_model(name: str, *kinds: Kind) -> ModelFolder:
         No model is chosen, there is none of this name, it is of another kind, or it cannot be used.
     """
     models_dir = get_environment().models_dir
-    wanted = " or ".join(KINDS[kind].partition(",")[0] for kind in kinds)
+    wanted = " or ".join(kinds)
     if not name:
         fitting = [each.name for each in list_models() if isinstance(each, ModelFolder) and each.kind in kinds]
         if not fitting:
-            raise BadFolder(f"no {wanted} is registered; add one with manage.py models add")
+            raise BadFolder(f"no model of the kind {wanted} is registered; add one with manage.py models add")
         raise BadFolder(f"no model is chosen: set model to {' or '.join(fitting)}")
     if models_dir is None or not _NAME.fullmatch(name) or not (models_dir / name).is_dir():
         raise BadFolder(f"there is no model “{name}”: add it with manage.py models add")
     folder = read_folder(models_dir / name)
     if kinds and folder.kind not in kinds:
-        raise BadFolder(f"the model “{name}” is of the kind {folder.kind}, not a registered {wanted}")
+        raise BadFolder(f"the model “{name}” is of the kind {folder.kind}: choose one of the kind {wanted}")
     return folder
 
 

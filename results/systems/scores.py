@@ -56,7 +56,8 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     return {
         "criteria": [_describe_criterion(scope.criterion, sums[scope.criterion.key]) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
-        "unordered": [scope.criterion.name for scope in requested if not scope.criterion.has_order],
+        "unordered": [scope.criterion.key for scope in requested if not scope.criterion.has_order],
+        "names": _name_excluded(requested),
         "has_simulated": has_any_simulated,
         "is_one_scale": is_one_scale,
         "method": JACKKNIFE,
@@ -88,9 +89,16 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
                 "systems": _pair_up(first, second),
                 "replication": asdict(_explain_no_means(runs, key, measure) or replicate(first, second)),
             }
-    unordered = {scope.criterion.name for scopes in asked for scope in scopes if not scope.criterion.has_order}
+    every = [scope for scopes in asked for scope in scopes]
+    unordered = {scope.criterion.key for scope in every if not scope.criterion.has_order}
     entering = [_sum_inclusion(scopes).as_dict() for scopes in requested]
-    return {"by": found, "unordered": sorted(unordered), "entering": entering}
+    return {"by": found, "unordered": sorted(unordered), "names": _name_excluded(every), "entering": entering}
+
+
+def _name_excluded(scopes: Sequence[Scope]) -> dict[str, str]:
+    """Return the names of the criteria that have no means, by key."""
+    criteria = (scope.criterion for scope in scopes)
+    return {each.key: each.name for each in criteria if not (each.has_one_scale and each.has_order)}
 
 
 def _explain_no_means(runs: Sequence[Mapping[str, list[SystemScore]]], key: str, measure: str) -> Replication | None:

@@ -23,7 +23,7 @@ from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 from results.systems.pair_tables import tabulate_pairs
 from results.systems.pairs import GRAHAM2016
-from results.systems.warnings import list_warnings, warn_of_categories
+from results.systems.warnings import list_warnings, name_excluded, warn_of_categories
 
 TEMPLATE = "results/systems/show.html"
 
@@ -177,6 +177,7 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
         "criterion": next(
             (each for each in (*figures["criteria"], *map(asdict, form.criteria)) if each["key"] == key), None
         ),
+        "several_scales": name_excluded(figures, "left_out"),
         "is_excluded": bool(key) and key not in {each["key"] for each in figures["criteria"]},
         "scores": scores,
         "compared": compared,

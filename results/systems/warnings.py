@@ -31,10 +31,17 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, k
 def warn_of_categories(figures: Mapping[str, Any]) -> str:
     """Return which criteria were left out of scores of systems, or of a replication, as they have no mean."""
     # Figures of earlier versions have a mean of every criterion.
-    unordered = figures.get("unordered")
-    if not unordered:
+    if not figures.get("unordered"):
         return ""
-    return f"Excluded because their points are categories without an order, which have no mean: {', '.join(unordered)}."
+    found = ", ".join(name_excluded(figures, "unordered"))
+    return f"Excluded because their points are categories without an order, which have no mean: {found}."
+
+
+def name_excluded(figures: Mapping[str, Any], reason: str) -> list[str]:
+    """Return the names of the criteria that were left out for a reason: `left_out` (several scales) or `unordered`."""
+    # Figures of earlier versions have names in place of keys, or no names.
+    names = figures.get("names", {})
+    return [names.get(key, key) for key in figures.get(reason, [])]
 
 
 def list_notes(figures: Mapping[str, Any], key: str) -> list[str]:

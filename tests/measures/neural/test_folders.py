@@ -188,12 +188,12 @@ def test_the_registry_lists_every_folder_with_what_is_wrong(
     assert find_model("tiny", "encoder", "masked") == model
     monkeypatch.setattr(folders, "is_installed", lambda: True)
     assert explain_missing("tiny", "encoder") == ""
-    assert "is of the kind encoder, not a registered cross-encoder" in explain_missing("tiny", "cross")
+    assert "is of the kind encoder: choose one of the kind cross" in explain_missing("tiny", "cross")
     for name in ("absent", "../tiny", "tiny/../tiny", ".adding", "loose.safetensors"):
         assert "there is no model" in explain_missing(name, "encoder")
     assert explain_missing("", "encoder") == "no model is chosen: set model to tiny"
     assert explain_missing("", "cross") == (
-        "no cross-encoder with one output is registered; add one with manage.py models add"
+        "no model of the kind cross is registered; add one with manage.py models add"
     )
     monkeypatch.setattr(folders, "is_installed", lambda: False)
     assert explain_missing("tiny", "encoder") == SETUP

@@ -200,7 +200,9 @@ def test_an_adjudicated_category_is_the_gold_of_its_candidate(judged: Project, m
 def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: Membership, client_of: SignIn) -> None:
     found = Script(researcher).read("scores/", kind="systems")
     assert set(found["figures"]["scores"]) == {"", "quality", "fits"}
-    assert found["figures"]["unordered"] == ["Error"]
+    assert found["figures"]["unordered"] == ["error"]
+    assert found["figures"]["names"] == {"error": "Error"}
+    assert any(each.endswith("which have no mean: Error.") for each in found["figures"]["warnings"])
     assert [row["source"] for row in found["figures"]["scores"][""]] == ["good", "bad"]
     assert any(each.startswith("Excluded because their points are categories") for each in found["figures"]["warnings"])
     client = client_of(researcher)
