@@ -26,6 +26,7 @@ from results.metrics.registry import describe_metric, find_metric, make_metric
 from results.metrics.storing import Column, needs_counts, store_scores
 from results.models import MetricRun
 from results.scope.self_references import count_self_references, takes_all_references
+from results.scope.unspaced_texts import find_unspaced, misses_words
 
 Origin = MetricRun.Origin
 
@@ -127,6 +128,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
     total = count_candidates(run.project)
     n_self = count_self_references(run.project) if takes_all_references(metric) else 0
+    n_unspaced = find_unspaced(run.project).count() if misses_words(getattr(metric, "tokeniser", "")) else 0
     on_progress(0, total)
     found = score_in_chunks(run, metric, total, on_progress) if can_share(metric, total) else None
     found = found or _score_alone(run, metric, total, on_progress)
@@ -143,6 +145,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             "notes": dict(found.notes),
             "about": about,
             "n_self_references": n_self,
+            "n_unspaced": n_unspaced,
             **({"per_second": found.per_second} if found.per_second else {}),
             **({"n_resumed": found.n_resumed} if found.n_resumed else {}),
         },

@@ -10,6 +10,8 @@ from measures.metrics import METRICS
 from projects.models import Project
 from results.metrics.forms import find_default
 from results.models import MetricRun
+from results.scope.self_references import warn_of_self_references
+from results.scope.unspaced_texts import warn_of_unspaced
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,15 @@ def describe_run(run: MetricRun) -> list[str]:
     about: dict[str, Any] = run.report.get("about") or {}
     parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
     return [part for part in [*parts, *_list_changed(run)] if part]
+
+
+def list_warnings(run: MetricRun) -> list[str]:
+    """Return why the scores of a run may mislead; runs of earlier versions have not counted all of it."""
+    found = [
+        warn_of_self_references(run.report.get("n_self_references", 0)),
+        warn_of_unspaced(run.report.get("n_unspaced", 0), run.settings.get("tokeniser", "")),
+    ]
+    return [each for each in found if each]
 
 
 def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:

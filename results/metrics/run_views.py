@@ -21,11 +21,10 @@ from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, fetch_golds, find_scores, sort_scores
 from results.metrics.charts import make_charts
 from results.metrics.downloading import FORMATS, stream_scores
-from results.metrics.listing import describe_run, list_settings
+from results.metrics.listing import describe_run, list_settings, list_warnings
 from results.metrics.storing import delete_run, may_delete
 from results.metrics.tables import PARTS, tabulate_run
 from results.models import MetricRun
-from results.scope.self_references import warn_of_self_references
 
 FILTERS = ("text", "dataset", "source", "reason")
 
@@ -42,7 +41,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         "description": describe_run(run),
         "settings": list_settings(run),
         "about": run.report.get("about") or {},
-        "warning": warn_of_self_references(run.report.get("n_self_references", 0)),
+        "warnings": list_warnings(run),
         "summary": summary,
         "charts": make_charts(run),
         "parts": PARTS,

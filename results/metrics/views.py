@@ -24,6 +24,7 @@ from results.metrics.registry import explain_not_imported
 from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
 from results.scope.self_references import count_self_references, warn_of_self_references
+from results.scope.unspaced_texts import find_unspaced, warn_before_computing
 
 
 @requires(Right.READ)
@@ -84,7 +85,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "refusals": refusals,
-        "warning": warn_of_self_references(count_self_references(project)),
+        "warnings": _list_warnings(project),
         "n_candidates": count_candidates(project),
         "not_imported": explain_not_imported(),
     }
@@ -104,6 +105,14 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
             continue
     messages.success(request, "Unfinished metrics were cancelled; none of their scores were stored.")
     return redirect("results:metric-list", project.slug)
+
+
+def _list_warnings(project: Project) -> list[str]:
+    found = [
+        warn_of_self_references(count_self_references(project)),
+        warn_before_computing(find_unspaced(project).count()),
+    ]
+    return [each for each in found if each]
 
 
 def _jobs(project: Project) -> dict[str, Any]:

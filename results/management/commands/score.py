@@ -12,9 +12,9 @@ from results.learned.choices import MODEL, find_models, preset_model
 from results.learned.costs import estimate
 from results.metrics import computing, registry
 from results.metrics.forms import find_default
+from results.metrics.listing import list_warnings
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
 from results.models import MetricRun
-from results.scope.self_references import warn_of_self_references
 
 
 class Command(ProjectCommand):
@@ -65,7 +65,7 @@ class Command(ProjectCommand):
             for line in (
                 f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused{_list_reasons(run)}",
                 f"  {run.signature}",
-                *(f"  Warning: {warning}" for warning in _list_warnings(run)),
+                *(f"  Warning: {warning}" for warning in list_warnings(run)),
             )
         ]
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
@@ -123,13 +123,8 @@ def _as_dict(run: MetricRun) -> dict[str, Any]:
         "reasons": run.report["reasons"],
         "notes": run.report["notes"],
         "about": run.report["about"],
-        "warnings": _list_warnings(run),
+        "warnings": list_warnings(run),
     }
-
-
-def _list_warnings(run: MetricRun) -> list[str]:
-    warning = warn_of_self_references(run.report.get("n_self_references", 0))
-    return [warning] if warning else []
 
 
 def _list_reasons(run: MetricRun) -> str:

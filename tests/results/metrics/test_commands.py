@@ -10,10 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from measures.metrics import parse_signature
-from projects.models import Membership, Project, Reference
+from projects.models import Candidate, Membership, Project, Reference
 from results.metrics.downloading import stream_scores
 from results.models import MetricRun, ScoreFile
+from results.scope.unspaced_texts import find_unspaced
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.people import SignIn
 from tests.results.judged_batches import answer
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +50,33 @@ def test_what_has_no_score_is_printed_with_the_reason(corpus: Project) -> None:
         "Exact match: undefined, 0 scored, 2 refused (no reference: 2)",
         f"  {MetricRun.objects.get().signature}",
     ]
+
+
+def test_texts_without_spaces_between_words_are_counted_where_the_tokeniser_cannot_divide_them(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    Candidate.objects.filter(external_id="wrong").update(text="九点从旧码头出发")
+    says = "1 candidate or its references are in a script without spaces between words, such as Chinese."
+    told = {}
+    for tokeniser in ("words", "characters"):
+        output = answer("score", "--project", corpus.slug, "--metric", "bleu_1", "--set", f"tokeniser={tokeniser}")
+        (run,) = output["runs"]
+        told[tokeniser] = run["warnings"]
+        page = client_of(researcher).get(f"/p/{corpus.slug}/metrics/{run['run']}/").content.decode()
+        assert (says in page) == (tokeniser == "words")
+    assert told["characters"] == []
+    (warning,) = told["words"]
+    assert warning == (
+        f"{says} The tokeniser “words” does not find the single words of such texts, so scores of them say little. "
+        "Compute the metrics with the tokeniser “characters”, or “jieba” for Chinese."
+    )
+    form = client_of(researcher).get(f"/p/{corpus.slug}/metrics/new/").content.decode()
+    assert f"{says} For metrics that compare words, choose the tokeniser" in form
+    Candidate.objects.filter(external_id="wrong").update(text="北")
+    Reference.objects.update(text="ท่าเรือเก่า")
+    assert find_unspaced(corpus).count() == 2
+    Reference.objects.update(text="낡은 부두에서 9시 · الساعة التاسعة · à neuf heures")
+    assert find_unspaced(corpus).count() == 0
 
 
 def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: None, outside: ModuleType) -> None:

@@ -70,6 +70,21 @@ def test_answers_that_are_compared_with_themselves_are_counted(
     assert list_warnings(study(with_humans, researcher, [other], n_resamples=100))[0].startswith("Few passages")
 
 
+def test_scripts_without_spaces_are_named_where_a_metric_cannot_divide_them(
+    judged: Project, researcher: Membership, owner: Membership
+) -> None:
+    Candidate.objects.filter(pk=list_candidates(judged)[0].pk).update(text="九点从旧码头出发")
+    told = {}
+    for tokeniser in ("words", "characters"):
+        run = computing.run_now(project=judged, name="bleu_1", settings={"tokeniser": tokeniser})
+        found = list_warnings(study(judged, researcher, [run], n_resamples=100))
+        told[tokeniser] = [each for each in found if "without spaces between words" in each]
+    assert told["characters"] == []
+    (warning,) = told["words"]
+    assert warning.startswith("1 candidate or its references are in a script")
+    assert "The tokeniser “words” does not find" in warning
+
+
 def test_a_systems_answer_with_the_words_of_a_reference_is_right_and_no_self_reference(
     judged: Project, runs: list[MetricRun], researcher: Membership
 ) -> None:
