@@ -114,14 +114,16 @@ class JudgmentRows:
             return named
         if "criterion" in self.columns:
             return []
+        # Beside a list of scores, as in MOCHA's format, “score” is their mean and nobody's rating.
+        column = self.columns.get("value", "")
+        is_mean = "scores" in self.columns
         matching = [
             CriterionColumn(key=each.key, low=each.low, high=each.high, kind=each.kind, column=each.key)
             for each in known.values()
-            if each.key in present
+            if each.key in present and not (is_mean and each.key == column)
         ]
-        if not matching and "value" in self.columns and len(self.options.criteria) == 1:
+        if not matching and column and not is_mean and len(self.options.criteria) == 1:
             one = self.options.criteria[0]
-            column = self.columns["value"]
             return [CriterionColumn(key=one.key, low=one.low, high=one.high, kind=one.kind, column=column)]
         return matching
 

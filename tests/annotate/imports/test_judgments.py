@@ -178,6 +178,19 @@ def test_mochas_own_file_is_a_judgments_file_too(take: Any) -> None:
     verify()
 
 
+@pytest.mark.parametrize("key", ["ease", "score"])
+def test_the_mean_beside_mochas_scores_is_nobodys_rating(take: Any, key: str) -> None:
+    take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
+    entries = json.loads(mocha(a=[50, 41]))
+    entries["d"]["a"]["score"] = 45.5
+    entries["d"]["a"]["metadata"]["raters"] = ["ann", "bob"]
+    # Given as a new criterion, and then as one that the project knows.
+    take(json.dumps(entries), "a.json", criteria=(f"{key}:0-100",), rater_criterion=key)
+    entries["d"] = {"b": entries["d"]["a"]}
+    take(json.dumps(entries), "a.json", rater_criterion=key)
+    assert held() == [(each, name, key, value) for each in "ab" for name, value in (("ann", 50.0), ("bob", 41.0))]
+
+
 def test_a_file_of_known_candidates_may_add_judgments_only(take: Any) -> None:
     take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
     with pytest.raises(FileRefused, match="already in the project"):
