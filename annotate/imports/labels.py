@@ -1,12 +1,14 @@
 """Labels in place of numbers, such as Excellent or no: which a file has, and the points that are suggested for them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from measures.rubric import Scale, format_number
 from projects.errors import Refused
 from projects.importing import CriterionColumn, Options, Preview
 
 MISSING = {"n/a", "na", "nan", "none", "null", "-", "?", "missing", "k. a."}
+WORDS_OR_MISSING = {"none", "missing"}
+"""Those that may be a category too, such as a kind of error."""
 FROM_BEST = (
     ("excellent", "good", "fair", "poor", "bad"),
     ("very good", "good", "acceptable", "poor", "very poor"),
@@ -28,16 +30,24 @@ OPPOSITES = (
 )
 
 
-def suggest_labels(preview: Preview, fields: Mapping[str, str], scale: Scale | None) -> str:
+def suggest_labels(preview: Preview, scales: Mapping[str, Scale | None]) -> str:
     """Return the labels in the columns of ratings, one per line, with points where their meaning is plain.
 
-    `fields` are the columns that hold ratings, or any others; a line without points is to be completed by a person.
+    `scales` has the scale of each column that holds ratings. A line without points is to be completed by a person: also
+    a label that would have other points in other columns, and one such as “none” beside words that are no usual
+    ratings, since it may be one of them.
     """
-    words = list(dict.fromkeys(word for column in fields for word in preview.words.get(column, ())))
-    points = {word: "missing" for word in words if word in MISSING}
-    if scale is not None:
-        points |= _find_points([word for word in words if word not in MISSING], scale)
-    return "\n".join(f"{word}={points.get(word, '')}" for word in words)
+    found: dict[str, set[str]] = {}
+    for scale in dict.fromkeys(scales.values()):
+        columns = [column for column, its in scales.items() if its == scale]
+        # Pooled, as each annotator's column may have other words.
+        words = list(dict.fromkeys(word for column in columns for word in preview.words.get(column, ())))
+        points = _find_points([word for word in words if word not in MISSING], scale) if scale is not None else {}
+        is_usual = scale is None or all(word in points or word in MISSING for word in words)
+        for word in words:
+            is_missing = word in MISSING and (is_usual or word not in WORDS_OR_MISSING)
+            found.setdefault(word, set()).add("missing" if is_missing else points.get(word, ""))
+    return "\n".join(f"{word}={points.pop() if len(points) == 1 else ''}" for word, points in found.items())
 
 
 def read_labels(options: Options) -> str:
@@ -47,11 +57,10 @@ def read_labels(options: Options) -> str:
     )
 
 
-def find_scale(options: Options, known: Mapping[str, CriterionColumn], keys: Iterable[str]) -> Scale | None:
-    """Return the scale of the ratings: that of the first of `keys`, or else of the scores."""
-    first = next((known[key] for key in keys if key in known), None)
-    if first is not None:
-        return first.scale
+def find_scale(options: Options, known: Mapping[str, CriterionColumn], key: str) -> Scale | None:
+    """Return the scale of a criterion, or else of the scores; None where it is not known yet."""
+    if key in known:
+        return known[key].scale
     try:
         return options.find_scored(known).scale
     except Refused:

@@ -81,8 +81,10 @@ def _read_mapping(kept: Options, guessed: Preview, known: dict[str, CriterionCol
 def _suggest_labels(kept: Options, known: dict[str, CriterionColumn], guessed: Preview, mapping: MappingForm) -> str:
     fields = {column: field for column, field in mapping.initial_fields().items() if is_rating(field)}
     fields |= {each.column: CRITERION + each.key for each in kept.criteria if each.column}
-    keys = [field.removeprefix(CRITERION) for field in fields.values() if field.startswith(CRITERION)]
-    return suggest_labels(guessed, fields, find_scale(kept, known, keys))
+    scales = {each.key: each for each in kept.criteria} | known
+    return suggest_labels(
+        guessed, {column: find_scale(kept, scales, field.removeprefix(CRITERION)) for column, field in fields.items()}
+    )
 
 
 def _read_options(found: FilePreview) -> Options | None:

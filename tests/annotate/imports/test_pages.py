@@ -9,9 +9,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotate.imports import uploading
 from annotate.models import Import, Judgment
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.errors import Refused
 from projects.importing.fields import FIELDS, GROUPS
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
+from projects.rubric.rubrics import create_rubric
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv, write_mocha
 from tests.factories import make_batch
@@ -165,6 +167,31 @@ def test_judgments_are_imported_for_candidates_that_are_there(pages: Pages, proj
     assert job.state == State.DONE, job.error
     pages.write(job)
     assert list(Judgment.objects.order_by("value").values_list("value", flat=True)) == [1, 2, 3]
+
+
+def test_points_are_suggested_by_the_scale_of_each_column(pages: Pages, project: Project) -> None:
+    create_rubric(
+        project,
+        name="Three",
+        preset="custom",
+        criteria=[
+            CriterionSpec(
+                key=key,
+                name=key,
+                statement="",
+                scale=Scale(kind=ScaleKind.ORDINAL, low=low, high=high),
+                level=Level.NOMINAL if key != "quality" else Level.ORDINAL,
+            )
+            for key, low, high in (("quality", 1, 5), ("fits", 0, 1), ("error", 0, 2))
+        ],
+    )
+    words = (("good", "yes", "none"), ("fair", "no", "off topic"), ("bad", "n/a", "wrong fact"), ("none", "no", "n/a"))
+    content = "id,annotator,quality,fits,error\n" + "".join(
+        f"c{place},anna,{','.join(each)}\n" for place, each in enumerate(words)
+    )
+    page = pages.show(pages.upload(content.encode(), "judged.csv", kind="judgments"))
+    # A kind of error may be called “none”, but an answer of good to bad is none where it is called so.
+    assert "good=4 fair=3 bad=1 none= yes=1 no=0 n/a=missing off topic= wrong fact=" in page
 
 
 def test_an_encoding_that_is_not_guessed_can_be_chosen_on_the_page(pages: Pages) -> None:
