@@ -26,6 +26,10 @@ class RetiredSet(UserWarning):
     """A judgment set is read that was retired, such as after an annotator has withdrawn consent."""
 
 
+class MisleadingFigures(UserWarning):
+    """Figures are read that may mislead, in the site's words: of few passages, or means of categories."""
+
+
 class JobFailed(ConcordError):
     """A job of the site that ended without a result; `job` is its last state."""
 

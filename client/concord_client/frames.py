@@ -1,11 +1,13 @@
 """Data frames from answers: rows of lists, figures, and files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from .errors import ConcordError
 
 TEXTS = ("dataset", "split", "source", "annotator", "batch_kind", "criterion", "question_type")
 """Columns of CSV files that stay texts, besides those that end in `_id`: an id such as 007 is no number."""
@@ -80,8 +82,21 @@ def _choose_interval(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_pairs_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each pair of annotators."""
-    return make_frame(figures["pairs"]["computed"])
+    """Return a row for each pair of annotators. Raises ConcordError with the reason where there are none."""
+    return make_frame(_require(figures["pairs"], "computed"))
+
+
+def make_time_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each period. Raises ConcordError with the reason where there are none."""
+    return make_frame(_require({"periods": figures["periods"]}, "periods"))
+
+
+def _require(found: Mapping[str, Any], name: str) -> Any:
+    """Return what the figures have under a name, which may be undefined, alone or with all that is beside it."""
+    undefined = found if "reason" in found else found[name]
+    if isinstance(undefined, Mapping) and "reason" in undefined:
+        raise ConcordError(f"These figures are undefined: {undefined['reason']}.")
+    return found[name]
 
 
 def make_systems_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
@@ -103,3 +118,13 @@ def make_golds_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
             for line in lines
         ]
     return make_frame(rows)
+
+
+MAKERS: Mapping[str, Callable[[Mapping[str, Any]], pd.DataFrame]] = {
+    "agreement": make_agreement_frame,
+    "annotators": make_pairs_frame,
+    "time": make_time_frame,
+    "systems": make_systems_frame,
+    "golds": make_golds_frame,
+}
+"""What makes a frame of each kind of figures."""

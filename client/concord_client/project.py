@@ -12,7 +12,7 @@ import pandas as pd
 
 from . import frames
 from .connection import IS_CHANGED, Connection, quote_path
-from .errors import ConcordError, JobFailed, RetiredSet
+from .errors import ConcordError, JobFailed, MisleadingFigures, RetiredSet
 from .tables import SetTables, is_whole, list_tables
 
 WAIT_SECONDS = 600.0
@@ -214,15 +214,19 @@ class Project:
     def agreement(self, *, kind: str = "agreement", timeout: float = WAIT_SECONDS, **settings: Any) -> pd.DataFrame:
         """Return Krippendorff's alpha with its intervals: a row for each level, then for each part of the data.
 
-        With `kind="annotators"`, a row for each pair of annotators.
+        With `kind="annotators"`, a row for each pair of annotators; with `kind="time"`, for each period.
         """
-        found = self.figures("agreement", timeout=timeout, kind=kind, **settings)
-        return frames.make_pairs_frame(found) if kind == "annotators" else frames.make_agreement_frame(found)
+        return self._make_frame("agreement", kind, timeout, settings)
 
     def scores(self, *, kind: str = "systems", timeout: float = WAIT_SECONDS, **settings: Any) -> pd.DataFrame:
         """Return the mean of each system with its intervals, or with `kind="golds"` gold scores by every rule."""
-        found = self.figures("scores", timeout=timeout, kind=kind, **settings)
-        return frames.make_golds_frame(found) if kind == "golds" else frames.make_systems_frame(found)
+        return self._make_frame("scores", kind, timeout, settings)
+
+    def _make_frame(self, name: str, kind: str, timeout: float, settings: Json) -> pd.DataFrame:
+        found = self.figures(name, timeout=timeout, kind=kind, **settings)
+        for said in found.get("warnings", ()):
+            warnings.warn(said, MisleadingFigures, stacklevel=3)
+        return frames.MAKERS[kind](found)
 
     def figures(self, name: str, *, timeout: float = WAIT_SECONDS, **settings: Any) -> Json:
         """Return all figures of `agreement` or `scores` as the API has them, over all judgments so far."""

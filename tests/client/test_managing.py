@@ -1,7 +1,9 @@
 """The client's methods call the API as it is: each is sent to the real views, without a server in between."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,10 +13,12 @@ import requests
 from django.test import Client as Browser
 from requests.adapters import BaseAdapter
 
-from concord_client import Client, ConcordError, JobFailed
+from annotate.models import Batch
+from concord_client import Client, ConcordError, JobFailed, MisleadingFigures
 from concord_client import Project as RemoteProject
+from concord_client.frames import make_pairs_frame
 from projects.api import tokens
-from projects.models import Membership, Project
+from projects.models import Criterion, Membership, Project
 from results import tasks
 from results.models import Study
 from results.reports import reports
@@ -141,6 +145,32 @@ def test_figures_are_those_of_the_job_that_was_asked_for(
     acts[:] = [compute_and_judge, compute]
     assert remote.agreement(level="interval")["n_ratings"].max() == n_ratings + 1
     assert not acts
+
+
+def test_what_the_site_warns_of_is_a_warning(project: Project, remote: RemoteProject) -> None:
+    canonical(project)
+    with pytest.warns(MisleadingFigures, match=r"^Few passages"):
+        remote.agreement()
+    Criterion.objects.update(level="nominal")
+    for read in (remote.agreement, partial(remote.scores, kind="golds")):
+        with pytest.warns(MisleadingFigures, match="categories without an order"):
+            read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert remote.agreement(kind="annotators")["kappa"].notna().all()
+
+
+def test_figures_that_are_undefined_say_why(project: Project, remote: RemoteProject) -> None:
+    canonical(project)
+    periods = remote.agreement(kind="time")
+    assert len(periods) == 1
+    assert periods["outcome.alpha"].iloc[0] == periods["so_far"].iloc[0]
+    Batch.objects.update(kind="imported")
+    with pytest.raises(ConcordError, match=r"^These figures are undefined: .+[^.]\.$"):
+        # Another level, as figures are kept until somebody acts on the site.
+        remote.agreement(kind="time", level="interval")
+    with pytest.raises(ConcordError, match=r"^These figures are undefined: some annotators are unknown\.$"):
+        make_pairs_frame({"pairs": {"reason": "some annotators are unknown"}})
 
 
 def test_evaluations_are_repeated_cancelled_and_deleted(
