@@ -116,10 +116,10 @@ def system_scores(
     Returns
     -------
     dict of str to list of SystemScore
-        By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, the
-        best system first and those without one last, or by the raw mean if no system has a z. A mean is undefined
-        without ratings (or z scores) on a criterion; its interval also with fewer than three units (or groups), and if
-        one of them has all ratings on a criterion.
+        By criterion, and under the empty key over all criteria with ratings: the mean of the criteria's means. Sorted
+        by mean z, the best system first and those without one last, or by the raw mean if no system has a z. A mean is
+        undefined without ratings (or z scores) on a criterion; its interval also with fewer than three units (or
+        groups), and if one of them has all ratings on a criterion.
 
     Raises
     ------
@@ -142,6 +142,8 @@ def system_scores(
     if not 0 < confidence < 1:
         raise ValueError("confidence must be between 0 and 1.")
     keys = list(criteria)
+    # Nobody has rated on the others, such as on those of a rubric that a batch does not ask: they say nothing.
+    rated = [at for at, key in enumerate(keys) if len(criteria[key])]
     found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
     sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
     for source in sources:
@@ -152,7 +154,7 @@ def system_scores(
             if whole[at, 0]:
                 found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], parts, [at], confidence))
         # The empty key is over all criteria: no criterion has it as its key.
-        found[""].append(_score(source, len(sums), whole, parts, range(len(keys)), confidence, has_raw=is_one_scale))
+        found[""].append(_score(source, len(sums), whole[rated], parts, rated, confidence, has_raw=is_one_scale))
     return {key: _sort(scores) for key, scores in found.items()}
 
 
@@ -225,7 +227,7 @@ def _score(
 ) -> SystemScore:
     def mean(n: int, total: int, nothing: str) -> Mean:
         if not whole[:, n].all():
-            undefined = Undefined(reason=nothing)
+            undefined = Undefined(reason=nothing if whole[:, 0].all() else "no ratings on one of the criteria")
             return Mean(mean=undefined, by_unit=undefined, by_group=undefined)
         value = float((whole[:, total] / whole[:, n]).mean())
         by_unit, by_group = (

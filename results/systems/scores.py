@@ -48,7 +48,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     has_any_simulated = has_simulated(project, *z.values())
     # Whether candidates share passages is that of all candidates, so the unit of the intervals is one.
     unit = PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS
-    is_one_scale, humans = _is_one_scale(scopes), settings.get("human_sources", [])
+    is_one_scale, humans = _is_one_scale(scopes, sums), settings.get("human_sources", [])
     people = {key: each[each[SOURCE].isin(humans)] for key, each in sums.items()}
     # Annotators' means are over all that they rated; only what is compared is without human sources.
     sums, z = (_leave_out(each, humans) for each in (sums, z))
@@ -77,7 +77,7 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
         read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}) for name in ("first", "second")
     ]
     requested = [[scope for scope in scopes if scope.criterion.has_order] for scopes in asked]
-    runs = [_score_run(scopes, settings) for scopes in requested]
+    runs = _score_runs(requested, settings)
     found: dict[str, Any] = {}
     for key in runs[0]:
         if key not in runs[1]:
@@ -128,10 +128,19 @@ def _score_people(sums: Frames, *, is_one_scale: bool) -> dict[str, list[dict[st
     return {key: [asdict(score) for score in found] for key, found in scores.items()}
 
 
-def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
-    sums, _z = _fetch_sums(scopes, settings, [scope.criterion for scope in scopes])
-    sums = _leave_out(sums, settings.get("human_sources", []))
-    return system_scores(sums, is_one_scale=_is_one_scale(scopes))
+def _score_runs(requested: list[list[Scope]], settings: Mapping[str, Any]) -> list[dict[str, list[SystemScore]]]:
+    """Return the scores in each batch on the criteria that both have ratings on, and on all of these."""
+    found = []
+    for scopes in requested:
+        sums, _z = _fetch_sums(scopes, settings, [scope.criterion for scope in scopes])
+        found.append(_leave_out(sums, settings.get("human_sources", [])))
+    first, second = ({key for key, each in sums.items() if len(each)} for sums in found)
+    # Means over other criteria in each batch would be of different things.
+    common = [{key: sums[key] for key in sums if key in first & second} for sums in found]
+    return [
+        system_scores(sums, is_one_scale=_is_one_scale(scopes, sums))
+        for scopes, sums in zip(requested, common, strict=True)
+    ]
 
 
 def _fetch_sums(
@@ -157,8 +166,9 @@ def _fetch_sums(
     return sums, z
 
 
-def _is_one_scale(scopes: list[Scope]) -> bool:
-    return len({scope.criterion.scales for scope in scopes}) == 1
+def _is_one_scale(scopes: list[Scope], sums: Frames) -> bool:
+    """Return whether the criteria that are rated on have one scale; those without ratings are in no mean."""
+    return len({scope.criterion.scales for scope in scopes if len(sums.get(scope.criterion.key, ()))}) == 1
 
 
 def _read_means(scores: list[SystemScore], measure: str) -> dict[str, float]:

@@ -100,6 +100,11 @@ def test_what_is_undefined_says_why() -> None:
     (score,) = system_scores({"p": sums, "q": sums}, is_one_scale=False)[""]
     assert score.raw.mean == Undefined(reason="the criteria have different scales")
     assert score.z.mean == Undefined(reason="no rating has a z score")
+    (unrated,) = system_scores({"p": sums, "q": sums.head(0)})[""]
+    assert unrated.raw.mean == 4.5, "nobody has rated on q"
+    of_other = sums.assign(source="b")
+    (without, _other) = system_scores({"p": sums, "q": of_other})[""]
+    assert without.raw.mean == without.z.mean == Undefined(reason="no ratings on one of the criteria")
     (alone,) = system_scores({"q": sums})["q"]
     assert alone.raw.mean == 4.5
     assert alone.raw.by_unit == Undefined(reason="fewer than three candidates")

@@ -7,13 +7,14 @@ import statistics
 import numpy as np
 import pandas as pd
 import pytest
+from django.core.cache import cache
 from scipy import stats
 
 from annotate.models import Batch, Judgment
 from measures.rubric import FIVE_POINTS
 from projects.jobs.queue import Job
 from projects.jobs.running import run
-from projects.models import Candidate, Membership, Project
+from projects.models import Candidate, Criterion, Membership, Project
 from results.models import Report
 from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
@@ -314,7 +315,7 @@ def test_two_batches_are_correlated_system_by_system(
     assert client.get(REPLICATION, {"first": 1, "second": 99}).status_code == 400
 
 
-def test_two_batches_with_several_scales_have_no_common_mean(
+def test_criteria_that_nobody_rated_on_are_in_no_mean_and_several_scales_have_none(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     ask(project, correctness=FIVE_POINTS, ease=HUNDRED)
@@ -322,8 +323,27 @@ def test_two_batches_with_several_scales_have_no_common_mean(
     candidates = [each for source in "abc" for each in make_candidates(question, source=source)]
     for person in (make_membership(project), make_membership(project)):
         judge(project, {each: {person: float(n)} for n, each in enumerate(candidates, start=1)})
-    table = client_of(researcher).get(f"{REPLICATION}tables/correlation.csv?first=1&second=2").content.decode()
-    assert "the criteria have different scales" in table
+    client, ease = client_of(researcher), Criterion.objects.get(key="ease")
+
+    def rate_ease(number: int) -> None:
+        for each in Judgment.objects.filter(assignment__hit__batch__number=number):
+            each.pk, each.criterion, each.value = None, ease, 100 - 10 * (each.value or 0)
+            each.save(force_insert=True)
+        cache.clear()
+
+    def read_table() -> str:
+        return client.get(f"{REPLICATION}tables/correlation.csv?first=1&second=2").text.partition("\r\n")[2]
+
+    defined = "mean z,3,1.0,1.0,1.0\r\nmean,3,1.0,1.0,1.0\r\n"
+    assert read_table() == defined
+    systems = Script(researcher).read("scores/", kind="systems", batch=1)["figures"]["scores"]
+    assert [each["z"]["mean"] for each in systems[""]] == [each["z"]["mean"] for each in systems["correctness"]]
+    assert [each["raw"]["mean"] for each in systems[""]] == [3, 2, 1]
+    # Rated on in one batch alone, it would be in the mean of this one only.
+    rate_ease(1)
+    assert read_table() == defined
+    rate_ease(2)
+    assert "the criteria have different scales" in read_table()
 
 
 def test_many_judgments_are_scored_by_a_job(
