@@ -75,7 +75,8 @@ class ImportOptionsSerializer(StrictSerializer):
     criterion = serializers.ListField(
         required=False,
         child=TextField(max_length=5 * LONGEST, allow_blank=True),
-        help_text="COLUMN=KEY:LOW-HIGH, such as correctness_1to5=correctness:1-5; may be repeated.",
+        help_text="COLUMN=KEY:LOW-HIGH, such as correctness_1to5=correctness:1-5; may be repeated. With "
+        ":nominal at the end the points are categories.",
     )
     dataset = TextField(required=False, max_length=120, help_text="For rows without a dataset.")
     dataset_kind = serializers.ChoiceField(required=False, choices=Dataset.Kind.choices)

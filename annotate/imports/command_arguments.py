@@ -71,7 +71,7 @@ def add_rating_arguments(parser: CommandParser) -> None:
         type=reader(CriterionColumn.parse),
         metavar="COLUMN=KEY:LOW-HIGH",
         help="a column of judgments and its scale; KEY:LOW-HIGH for scores, columns of raters, or if the rows give the "
-        "criterion",
+        "criterion; :nominal at the end if the points are categories",
     )
     parser.add_argument(
         "--rater-criterion",

@@ -148,7 +148,8 @@ class RatingsForm(forms.Form):
         max_length=5_000,
         label="New criteria",
         help_text="One per line: column=key:low-high, for example fluency_1to5=fluency:1-5. Leave out the column if "
-        "rows give the criterion, or each annotator has a column.",
+        "rows give the criterion, or each annotator has a column. Add :nominal if the points are categories, such as "
+        "kinds of errors: error=error:0-3:nominal.",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
     skip_wrong_rows = forms.BooleanField(
@@ -277,7 +278,7 @@ def read_initial(options: Options, known: Mapping[str, CriterionColumn]) -> dict
     stored["labels"] = read_labels(options)
     stored["drop_numbers"] = ", ".join(options.drop_numbers)
     typed = [each for each in options.criteria if not each.column or not _is_known(each, known)]
-    stored["criteria"] = "\n".join(f"{each.column}={each.key}:{each.low}-{each.high}".lstrip("=") for each in typed)
+    stored["criteria"] = "\n".join(map(str, typed))
     return stored
 
 

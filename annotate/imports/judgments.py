@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
-from measures.rubric import CORRECTNESS, CriterionSpec, ScaleKind
+from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
@@ -30,7 +30,13 @@ def fetch_known_criteria(project: Project) -> dict[str, CriterionColumn]:
     ):
         found.setdefault(
             criterion.key,
-            CriterionColumn(key=criterion.key, low=criterion.low, high=criterion.high, kind=ScaleKind(criterion.kind)),
+            CriterionColumn(
+                key=criterion.key,
+                low=criterion.low,
+                high=criterion.high,
+                kind=ScaleKind(criterion.kind),
+                is_nominal=criterion.level == Level.NOMINAL,
+            ),
         )
     return found
 
@@ -47,6 +53,11 @@ def check_scales(project: Project, checked: Checked) -> None:
             )
             scales = {"there_low": there.low, "there_high": there.high, "low": each.low, "high": each.high}
             raise Refused(message % {"key": each.key, **scales})
+        if there is not None and each.is_nominal and not there.is_nominal:
+            raise Refused(
+                f"The criterion “{each.key}” isn't nominal in this project. Change its level in the rubric, or use "
+                "another key for these judgments."
+            )
 
 
 def stage_scores(cursor: Any) -> None:
@@ -187,7 +198,8 @@ def _describe_criterion(project: Project, column: CriterionColumn) -> CriterionS
     if column.key == preset.key and column.scale == preset.scale:
         return preset
     name = column.key.replace("_", " ").replace("-", " ").capitalize()
-    return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=column.scale.usual_level)
+    level = Level.NOMINAL if column.is_nominal else column.scale.usual_level
+    return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=level)
 
 
 def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubric, actor: Membership | None) -> Batch:

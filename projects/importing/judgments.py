@@ -1,6 +1,7 @@
 """Checking the records of a judgments file, long or wide, and writing them to the spool."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from measures.rubric import check_value
@@ -124,7 +125,7 @@ class JudgmentRows:
         ]
         if not matching and column and not is_mean and len(self.options.criteria) == 1:
             one = self.options.criteria[0]
-            return [CriterionColumn(key=one.key, low=one.low, high=one.high, kind=one.kind, column=column)]
+            return [replace(one, column=column)]
         return matching
 
     def _find_scored(self, known: Mapping[str, CriterionColumn]) -> CriterionColumn:

@@ -24,7 +24,7 @@ MOST_LABELS = 100
 EVERY_DATASET = "*"
 MOST_POINTS = 11
 """Imported scales with more points are treated as continuous, as 0 to 100 is."""
-_CRITERION = re.compile(r"(?P<key>[^:]+):(?P<low>-?[0-9]{1,6})-(?P<high>-?[0-9]{1,6})")
+_CRITERION = re.compile(r"(?P<key>[^:]+):(?P<low>-?[0-9]{1,6})-(?P<high>-?[0-9]{1,6})(?P<nominal>:nominal)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class CriterionColumn:
     high: int
     column: str = ""
     kind: ScaleKind = ScaleKind.ORDINAL
+    is_nominal: bool = False
+    """Whether the points of a new criterion are categories; otherwise it has the usual level of its scale."""
 
     @property
     def scale(self) -> Scale:
@@ -45,7 +47,8 @@ class CriterionColumn:
     def parse(cls, text: str) -> "CriterionColumn":
         """Read ``column=key:low-high``, or ``key:low-high`` for a criterion named in the rows.
 
-        A scale of more than eleven points is continuous. Raises Refused.
+        A scale of more than eleven points is continuous; ``:nominal`` at the end makes points categories. Raises
+        Refused.
         """
         column, _equals, rest = text.rpartition("=")
         match = _CRITERION.fullmatch(rest)
@@ -60,7 +63,15 @@ class CriterionColumn:
         if low >= high:
             raise Refused(f"In “{text}” the lowest value must be smaller than the highest.", field="criterion")
         kind = ScaleKind.ORDINAL if high - low < MOST_POINTS else ScaleKind.CONTINUOUS
-        return cls(key=match["key"], low=low, high=high, column=column, kind=kind)
+        is_nominal = bool(match["nominal"])
+        if is_nominal and kind is ScaleKind.CONTINUOUS:
+            raise Refused(f"In “{text}” a nominal criterion has at most {MOST_POINTS} points.", field="criterion")
+        return cls(key=match["key"], low=low, high=high, column=column, kind=kind, is_nominal=is_nominal)
+
+    def __str__(self) -> str:
+        """Return the text that `parse` reads."""
+        ending = ":nominal" if self.is_nominal else ""
+        return f"{self.column}={self.key}:{self.low}-{self.high}{ending}".lstrip("=")
 
 
 CORRECTNESS_COLUMN = CriterionColumn(key="correctness", low=1, high=5)
@@ -173,5 +184,8 @@ def fingerprint(path: Path, options: Options) -> str:
         digest = hashlib.file_digest(file, "sha256")
     # Sorted, because the order in which a form sends its fields must not make another import of it.
     stored = {name: value for name, value in options.as_dict().items() if value or name not in ADDED_LATER}
+    for each in stored["criteria"]:
+        if not each["is_nominal"]:
+            del each["is_nominal"]
     digest.update(orjson.dumps(stored, option=orjson.OPT_SORT_KEYS))
     return digest.hexdigest()

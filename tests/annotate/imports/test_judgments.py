@@ -16,7 +16,7 @@ from annotate.imports import known_judgments, writing
 from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
-from projects.models import Candidate, Membership, MinimalPair, Project, Rubric
+from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, Rubric
 from projects.rubric.rubrics import current_rubric
 
 CANDIDATES = "id,passage,question,reference,candidate\n" + "".join(
@@ -151,6 +151,23 @@ def test_two_points_are_nominal_more_are_ordinal_and_many_an_interval(candidates
     take("id,rater,yes,five,slider\nc0,w1,1,4,80\n", criteria=named)
     found = {each.key: each.level for each in Batch.objects.get().rubric.criteria.all()}
     assert found == {"is_right": "nominal", "clarity": "ordinal", "overall": "interval"}
+
+
+def test_points_may_be_categories(candidates: None, take: Any) -> None:
+    take("id,rater,error,mood\nc0,w1,2,1\nc1,w1,0,3\n", criteria=("error=error:0-2:nominal", "mood=mood:1-3"))
+    assert dict(Criterion.objects.filter(key__in=["error", "mood"]).values_list("key", "level")) == {
+        "error": "nominal",
+        "mood": "ordinal",
+    }
+    # One that the project knows keeps its level.
+    take("id,rater,error\nc2,w1,1\n", criteria=("error=error:0-2",))
+    assert Judgment.objects.filter(criterion__level="nominal").count() == 3
+    with pytest.raises(Refused, match="“mood” isn't nominal in this project"):
+        take("id,rater,mood\nc2,w1,1\n", criteria=("mood=mood:1-3:nominal",))
+    with pytest.raises(Refused, match="a nominal criterion has at most 11 points"):
+        CriterionColumn.parse("error:0-100:nominal")
+    assert str(CriterionColumn.parse("a=error:0-2:nominal")) == "a=error:0-2:nominal"
+    assert str(CriterionColumn.parse("error:-1-2")) == "error:-1-2"
 
 
 def test_one_key_has_one_scale_in_a_project(candidates: None, take: Any) -> None:
