@@ -10,6 +10,7 @@ import orjson
 
 from measures.gold_rules import GoldRule
 from measures.neural.lerc.rows import HIGHEST, Row
+from measures.rubric import has_order
 from projects.errors import Refused
 from results.metrics.answers import join_documents
 from results.models import JudgmentSet
@@ -63,8 +64,10 @@ def check_set(judgment_set: JudgmentSet) -> None:
 
 
 def list_criteria(judgment_set: JudgmentSet) -> list[str]:
-    """Return the keys of the criteria of a frozen set."""
-    return list(dict.fromkeys(part["criterion"] for part in judgment_set.facts.get("criteria", [])))
+    """Return the keys of the criteria of a frozen set that can be learned: categories have no scores to predict."""
+    parts = judgment_set.facts.get("criteria", [])
+    ordered = (each for each in parts if has_order(each["level"], each["scale_low"], each["scale_high"]))
+    return list(dict.fromkeys(each["criterion"] for each in ordered))
 
 
 def read_set(judgment_set: JudgmentSet, key: str, on_rows: OnRows = lambda _n: None) -> Judged:

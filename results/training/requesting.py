@@ -67,7 +67,8 @@ def request_training(
     known = list_criteria(judgment_set)
     if criterion not in known:
         raise Refused(
-            f"Judgment set {judgment_set.number} has no criterion “{criterion}”. It has: {', '.join(known) or 'none'}.",
+            f"Judgment set {judgment_set.number} has no criterion “{criterion}” with scores to learn. It has: "
+            f"{', '.join(known) or 'none'}.",
             field="criterion",
         )
     find_encoder(plan.encoder)

@@ -226,6 +226,10 @@ def test_what_cannot_be_trained_is_refused_with_the_reason(
 
     refuse("can't|A name has up to", name="a b")
     refuse("no criterion “style”", criterion="style")
+    categories = [each | {"level": "nominal"} for each in frozen.facts["criteria"]]
+    frozen.facts |= {"criteria": categories}
+    refuse("no criterion “correctness” with scores to learn. It has: none.")
+    frozen.refresh_from_db()
     wrong = add_encoder(tiny_models, "cross", "cross")
     refuse("of the kind cross", model=wrong)
     refuse("has no texts", made=freeze(project, owner, "No texts", with_texts=False))
