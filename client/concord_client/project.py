@@ -224,8 +224,7 @@ class Project:
 
     def _make_frame(self, name: str, kind: str, timeout: float, settings: Json) -> pd.DataFrame:
         found = self.figures(name, timeout=timeout, kind=kind, **settings)
-        for said in found.get("warnings", ()):
-            warnings.warn(said, MisleadingFigures, stacklevel=3)
+        _warn(found, stacklevel=4)
         return frames.MAKERS[kind](found)
 
     def figures(self, name: str, *, timeout: float = WAIT_SECONDS, **settings: Any) -> Json:
@@ -258,7 +257,7 @@ class Project:
     ) -> pd.DataFrame:
         """Compute a metric, and return the score of each candidate."""
         run = self.post("metrics/", metric=metric, settings=dict(settings or {}))
-        self._wait(f"metrics/{run['id']}/", "The metric", timeout)
+        _warn(self._wait(f"metrics/{run['id']}/", "The metric", timeout))
         return self.metric_scores(run["id"])
 
     def metric_scores(self, run: int) -> pd.DataFrame:
@@ -384,6 +383,11 @@ class Project:
         if job["state"] != "done":
             raise JobFailed(job["error"] or f"{what} ended as “{job['state']}”.", job=job)
         return job
+
+
+def _warn(found: Mapping[str, Any], *, stacklevel: int = 3) -> None:
+    for said in found.get("warnings", ()):
+        warnings.warn(said, MisleadingFigures, stacklevel=stacklevel)
 
 
 class _Watch:

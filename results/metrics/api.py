@@ -17,6 +17,7 @@ from projects.api.serializers import PageQuery, StrictSerializer, TextField, mak
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.downloading import FORMATS, stream_scores
+from results.metrics.listing import list_warnings
 from results.models import MetricRun
 
 
@@ -44,7 +45,11 @@ class MetricSerializer(StrictSerializer):
     report = serializers.JSONField(
         help_text="Corpus score and mean, overall and by dataset and source; refusals by reason; versions."
     )
+    warnings = serializers.SerializerMethodField(help_text="Why the scores may mislead, in sentences.")
     finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_warnings(self, run: MetricRun) -> list[str]:
+        return list_warnings(run)
 
 
 class NewMetricSerializer(StrictSerializer):

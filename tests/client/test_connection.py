@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http.multipartparser import MultiPartParser
 from django.test import RequestFactory
 
-from concord_client import Client, ConcordError, ConnectionFailed, JobFailed
+from concord_client import Client, ConcordError, ConnectionFailed, JobFailed, MisleadingFigures
 from concord_client import multipart as forms
 from concord_client.multipart import FileForm
 
@@ -250,6 +250,13 @@ def test_a_file_that_became_shorter_says_so(
     monkeypatch.setattr(FileForm, "__init__", cut)
     with pytest.raises(ConcordError, match=r"answers\.csv became shorter while it was sent\.$"):
         concord.project("demo").import_file(path)
+
+
+def test_what_a_metric_warns_of_is_a_warning_in_the_line_that_asked(server: Server, concord: Client) -> None:
+    server.answer({"id": 1}, {"is_live": False, "state": "done", "warnings": ["Of Chinese."]}, b"candidate_id,score\n")
+    with pytest.warns(MisleadingFigures, match="Of Chinese") as told:
+        concord.project("demo").compute_metric("bleu_1")
+    assert told[0].filename == __file__
 
 
 def test_a_job_that_fails_says_why(server: Server, concord: Client, waits: list[float], tmp_path: Path) -> None:

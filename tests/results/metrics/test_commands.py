@@ -16,6 +16,7 @@ from results.models import MetricRun, ScoreFile
 from results.scope.unspaced_texts import find_unspaced
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.people import SignIn
+from tests.projects.api.client import Script
 from tests.results.judged_batches import answer
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +71,8 @@ def test_texts_without_spaces_between_words_are_counted_where_the_tokeniser_cann
         f"{says} The tokeniser “words” does not find the single words of such texts, so scores of them say little. "
         "Compute the metrics with the tokeniser “characters”, or “jieba” for Chinese."
     )
+    runs = Script(researcher).read("metrics/")["results"]
+    assert [each["warnings"] for each in runs] == [[], told["words"]]
     form = client_of(researcher).get(f"/p/{corpus.slug}/metrics/new/").content.decode()
     assert f"{says} For metrics that compare words, choose the tokeniser" in form
     Candidate.objects.filter(external_id="wrong").update(text="北")
