@@ -14,6 +14,7 @@ from annotate.models.assignment import TAKEN_OUT
 from measures.columns import UNIT, VALUE
 from measures.rubric import has_order
 from projects.models import Candidate, Project
+from projects.rubric.rubrics import describe_on_page
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class ItemScore:
     median: float
     sd: float | None
     has_order: bool
-    counts: list[tuple[float, int]]
-    """How often each category was chosen, the most frequent first; empty where the points have an order."""
+    counts: list[tuple[float, str, int]]
+    """Each category that was chosen with its name and how often, the most frequent first; empty where the points have
+    an order."""
     adjudication: Adjudication | None
 
 
@@ -50,6 +52,8 @@ class Rating:
     """The value, turned round where the criterion is reversed: more is better."""
     has_order: bool
     """Whether the points of the criterion have a mean."""
+    label: str
+    """The name of the category, if its point has one; empty where the points have an order."""
     is_counted: bool
     why_not: str
     is_blind: bool
@@ -111,7 +115,7 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     # Of categories the values as they were chosen: turned round, they would be other categories.
     chosen = {
         part: Counter(
-            each.value
+            (each.value, each.label)
             for each in newest.values()
             if each.value is not None and (each.criterion_key, each.scale) == part
         )
@@ -133,7 +137,10 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
             median=figures[part]["median"],
             sd=figures[part]["sd"] if figures[part]["n"] > 1 else None,
             has_order=names[part].has_order,
-            counts=sorted(chosen.get(part, Counter()).items(), key=lambda each: (-each[1], each[0])),
+            counts=sorted(
+                ((value, label, n) for (value, label), n in chosen.get(part, Counter()).items()),
+                key=lambda each: (-each[2], each[0]),
+            ),
             adjudication=adjudications.get(part),
         )
         for part in sorted(names)
@@ -149,7 +156,8 @@ def _turn_value(judgment: Judgment) -> float | None:
 
 
 def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> Rating:
-    assignment, hit = judgment.assignment, judgment.assignment.hit
+    assignment, hit, criterion = judgment.assignment, judgment.assignment.hit, judgment.criterion
+    is_ordered = has_order(criterion.level, criterion.low, criterion.high)
     return Rating(
         pk=judgment.pk,
         criterion_key=judgment.criterion.key,
@@ -159,7 +167,8 @@ def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> 
         kind=judgment.annotator.kind,
         value=judgment.value,
         turned=_turn_value(judgment),
-        has_order=has_order(judgment.criterion.level, judgment.criterion.low, judgment.criterion.high),
+        has_order=is_ordered,
+        label="" if is_ordered else _find_label(judgment),
         is_counted=judgment.is_counted,
         why_not=judgment.not_counted_reason,
         is_blind=not assignment.not_blind,
@@ -171,6 +180,11 @@ def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> 
         at=None if hit.batch.kind == Batch.Kind.IMPORTED else judgment.judged_at or assignment.submitted_at,
         remark=remarks.get((judgment.assignment_id, judgment.item_id)),
     )
+
+
+def _find_label(judgment: Judgment) -> str:
+    points = describe_on_page(judgment.criterion).points
+    return next((str(each["label"]) for each in points if each["value"] == judgment.value), "")
 
 
 def _fetch_remarks(ids: Sequence[int]) -> dict[tuple[int, int], Remark]:

@@ -148,6 +148,11 @@ def test_the_page_of_a_candidate_counts_categories(judged: Project, researcher: 
     assert "categories without an order: 3 (2×)" in html
     assert "3.00" not in html
     assert "1.00" in html, "the quality still has a mean"
+    Criterion.objects.filter(key="error").update(anchors=[{"value": 3, "text": "Off topic: of something else"}])
+    html = condense(client.get(f"/p/bridges/scores/items/{candidate.pk}/").content.decode())
+    assert "categories without an order: 3 <bdi>Off topic</bdi> (2×)" in html
+    assert html.count("<bdi>Off topic</bdi>") == 3
+    Criterion.objects.filter(key="error").update(anchors=[])
     assert "0 (1×), 3 (1×)" in condense(client.get(f"/p/bridges/scores/items/{other.pk}/").content.decode())
 
 
