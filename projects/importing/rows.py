@@ -22,6 +22,10 @@ PAIR_NOT_HIGHER = (
     "excluded from metric accuracy."
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
+NO_SCORES = (
+    "The file has no scores to import as judgments: no list of scores, as under metadata.scores in MOCHA's format, "
+    "and no column with one annotator's scores. A mean score alone is kept as metadata."
+)
 SCORES_LEFT = (
     "The file contains scores that are not imported. To include them, choose “Also import scores as judgments” "
     "(on the command line, --with-scores)."
@@ -87,6 +91,8 @@ class CandidateRows(QuestionRows):
         if not report.candidates and not self.notes.total:
             reason = "the file has a header but no rows" if not report.rows else "no candidates match the filters"
             self.notes.problem(None, "", reason)
+        elif self.options.with_scores and not report.judgments and not self.notes.total:
+            self.notes.warn(NO_SCORES)
 
     def _check_columns(self) -> None:
         columns = self.columns

@@ -195,6 +195,17 @@ def test_mochas_own_file_is_a_judgments_file_too(take: Any) -> None:
     verify()
 
 
+def test_a_file_with_mean_scores_alone_says_that_it_has_no_judgments(take: Any) -> None:
+    entries = json.loads(mocha(a=[], b=[]))
+    entries["d"]["a"]["score"] = 4.5
+    said = "The file has no scores to import as judgments"
+    for with_scores in (True, False):
+        report = take(json.dumps(entries), "a.json", kind=Kind.CANDIDATES, with_scores=with_scores)
+        assert (report.candidates, report.judgments) == (2, 0)
+        assert any(str(each).startswith(said) for each in report.warnings) == with_scores
+        Candidate.objects.all().delete()
+
+
 @pytest.mark.parametrize("key", ["ease", "score"])
 def test_the_mean_beside_mochas_scores_is_nobodys_rating(take: Any, key: str) -> None:
     take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
