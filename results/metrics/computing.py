@@ -26,7 +26,7 @@ from results.metrics.registry import describe_metric, find_metric, make_metric
 from results.metrics.storing import Column, needs_counts, store_scores
 from results.models import MetricRun
 from results.scope.self_references import count_self_references, takes_all_references
-from results.scope.unspaced_texts import find_unspaced, misses_words
+from results.scope.unspaced_texts import count_unspaced, misses_words
 
 Origin = MetricRun.Origin
 
@@ -128,7 +128,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
     total = count_candidates(run.project)
     n_self = count_self_references(run.project) if takes_all_references(metric) else 0
-    n_unspaced = find_unspaced(run.project).count() if misses_words(getattr(metric, "tokeniser", "")) else 0
+    n_unspaced = count_unspaced(run.project) if misses_words(getattr(metric, "tokeniser", "")) else 0
     on_progress(0, total)
     found = score_in_chunks(run, metric, total, on_progress) if can_share(metric, total) else None
     found = found or _score_alone(run, metric, total, on_progress)

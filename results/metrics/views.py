@@ -24,7 +24,7 @@ from results.metrics.registry import explain_not_imported
 from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
 from results.scope.self_references import count_self_references, warn_of_self_references
-from results.scope.unspaced_texts import find_unspaced, warn_before_computing
+from results.scope.unspaced_texts import count_unspaced, warn_before_computing
 
 
 @requires(Right.READ)
@@ -110,7 +110,7 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
 def _list_warnings(project: Project) -> list[str]:
     found = [
         warn_of_self_references(count_self_references(project)),
-        warn_before_computing(find_unspaced(project).count()),
+        warn_before_computing(count_unspaced(project)),
     ]
     return [each for each in found if each]
 

@@ -2,6 +2,7 @@
 
 from django.db.models import Q, QuerySet
 
+from annotate.frames.kept import keep
 from projects.models import Candidate, Project, Reference
 
 UNSPACED = (
@@ -19,6 +20,10 @@ def find_unspaced(project: Project) -> QuerySet[Candidate]:
     references = Reference.objects.filter(question__dataset__project=project, text__regex=UNSPACED)
     is_unspaced = Q(text__regex=UNSPACED) | Q(question__in=references.values("question"))
     return Candidate.objects.judgeable_in(project).filter(is_unspaced)
+
+
+def count_unspaced(project: Project) -> int:
+    return keep(project, "unspaced texts", "", lambda: find_unspaced(project).count())
 
 
 def misses_words(tokeniser: str) -> bool:
