@@ -113,7 +113,7 @@ _WORK = (
 )
 _AGGREGATED = (
     Column("n", _W, "Judgments that enter.", "judgments"),
-    Column("mean", _N, "Their mean, unrounded; empty for categories without an order.", "points of the scale"),
+    Column("mean", _N, "Their mean, unrounded.", "points of the scale"),
     Column("median", _N, "Their median.", "points of the scale"),
     Column("sd", _N, "Their standard deviation with n - 1; empty for one judgment.", "points of the scale"),
     Column(

@@ -239,6 +239,7 @@ def test_a_folder_in_place_of_a_file_is_refused_before_anything_is_sent(
 def test_a_file_that_became_shorter_says_so(
     server: Server, concord: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    server.answer({"detail": "The file was cut off."}, status=400)
     path = tmp_path / "answers.csv"
     path.write_text("question,candidate\n")
     make = FileForm.__init__

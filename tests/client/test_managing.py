@@ -101,6 +101,7 @@ def test_a_managers_week_has_methods(
     assert remote.record_payment(50, note="May")["cents"] == remote.payments()["cents"].sum() == 50
 
 
+@pytest.mark.filterwarnings("ignore:Few passages")
 def test_figures_are_those_of_the_job_that_was_asked_for(
     project: Project, manager: Membership, remote: RemoteProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +148,7 @@ def test_figures_are_those_of_the_job_that_was_asked_for(
     assert not acts
 
 
+@pytest.mark.filterwarnings("ignore:Few passages")
 def test_what_the_site_warns_of_is_a_warning(project: Project, remote: RemoteProject) -> None:
     canonical(project)
     with pytest.warns(MisleadingFigures, match=r"^Few passages"):

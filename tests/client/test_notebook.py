@@ -47,6 +47,7 @@ def webhooks_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "WEBHOOK_ALLOWED_HOSTS", ["127.0.0.1"])
 
 
+@pytest.mark.filterwarnings("ignore:Few passages")
 @pytest.mark.usefixtures("webhooks_to_this_machine", "celery_worker")
 @pytest.mark.django_db(transaction=True)
 def test_the_notebook_runs_and_a_webhook_is_told_of_its_set(

@@ -45,6 +45,7 @@ import sys, django
 django.setup()
 print(*({"celery", "kombu", "redis", "numpy", "pandas", "scipy", "rest_framework.views"} & set(sys.modules)), sep=",")
 from config import preloading
+from config.management.commands import serve
 preloading.load_modules()
 before = set(sys.modules)
 from config.asgi import application

@@ -243,7 +243,7 @@ def test_a_criterion_on_several_scales_has_no_score_over_them(
     for page in ("", "planner/"):
         assert "on several scales" in client.get(SCORES + page).content.decode()
         assert "on several scales" not in client.get(SCORES + page, {"batch": 2}).content.decode()
-    assert "on several scales: correctness" in client.get(f"{SCORES}systems/").content.decode()
+    assert "on several scales: Correctness." in client.get(f"{SCORES}systems/").content.decode()
     (part,) = screen(client, batch="2").rows("Candidates by human score")[:-1]
     assert part["50–60"] == "1", "a longer scale is cut into ten bins"
 
