@@ -12,6 +12,7 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn
+from projects.importing.judgments import BETWEEN
 from projects.importing.report import FileRefused, Problem
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
@@ -79,28 +80,20 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         reason = "the project has no candidates yet; import these first, and then their judgments"
         raise FileRefused(checked.name, [Problem(None, "", reason)])
     stage(cursor, checked.spool, ["judgments"], progress)
-    # One row for each id that the file names, with the number of candidates that have it: without a dataset, an id may
-    # belong to candidates of several datasets.
-    create(cursor, "staged_targets", "dataset text, external_id text, n integer, id bigint")
-    cursor.execute(
-        """INSERT INTO staged_targets
-           SELECT s.dataset, s.external_id, count(d.id), min(c.id) FILTER (WHERE d.id IS NOT NULL)
-           FROM (SELECT DISTINCT dataset, external_id FROM staged_judgments) s
-           LEFT JOIN (projects_candidate c JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %s)
-               ON c.external_id = s.external_id AND (s.dataset = '' OR d.name = s.dataset)
-           GROUP BY s.dataset, s.external_id""",
-        [project.pk],
-    )
-    cursor.execute("ANALYZE staged_targets")
+    _find_targets(cursor, project)
     hint = _explain_texts(cursor, project)
     refuse_rows(
         cursor,
         checked,
         "candidate_id",
-        f"""SELECT DISTINCT s.line, CASE t.n
-                  WHEN 0 THEN format('no candidate “%%s” in the project{hint}', left(s.external_id, 60))
-                  ELSE format('“%%s” is in %%s datasets; add a column that names the dataset',
-                              left(s.external_id, 60), t.n)
+        f"""SELECT DISTINCT s.line, CASE
+                  WHEN t.n = 0 AND t.has_texts
+                  THEN format('no candidate “%%s” of this question and source in the project', left(t.name, 60))
+                  WHEN t.n = 0 THEN format('no candidate “%%s” in the project{hint}', left(t.name, 60))
+                  WHEN t.by_text
+                  THEN format('“%%s” is the text of %%s candidates of this question and source; give candidates IDs',
+                              left(t.name, 60), t.n)
+                  ELSE format('“%%s” is in %%s datasets; add a column that names the dataset', left(t.name, 60), t.n)
                   END AS reason
            FROM staged_judgments s JOIN staged_targets t USING (dataset, external_id) WHERE t.n <> 1""",
     )
@@ -116,13 +109,52 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
     _stage_slots(cursor, "staged_judgments")
 
 
+def _find_targets(cursor: Any, project: Project) -> None:
+    """Find the candidate of each id that the file names, or of each text with its question and source."""
+    # One row for each, with the number of candidates that have it: without a dataset, an id may belong to candidates of
+    # several datasets. What the file tells of a candidate is one text, with a character between its parts that no text
+    # has. A column named “candidate” may hold ids or texts, so each is tried as an id first.
+    create(
+        cursor,
+        "staged_targets",
+        """dataset text, external_id text, name text, question text, source text, has_texts boolean, n integer,
+           id bigint, by_text boolean DEFAULT false""",
+    )
+    cursor.execute(
+        """INSERT INTO staged_targets
+           SELECT s.dataset, s.external_id, s.name, split_part(s.external_id, %(between)s, 2),
+                  split_part(s.external_id, %(between)s, 3), s.name <> s.external_id,
+                  count(d.id), min(c.id) FILTER (WHERE d.id IS NOT NULL)
+           FROM (SELECT DISTINCT dataset, external_id, split_part(external_id, %(between)s, 1) AS name
+                 FROM staged_judgments) s
+           LEFT JOIN (projects_candidate c
+                      JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %(project)s)
+               ON c.external_id = s.name AND (s.dataset = '' OR d.name = s.dataset)
+           GROUP BY s.dataset, s.external_id, s.name""",
+        {"project": project.pk, "between": BETWEEN},
+    )
+    cursor.execute("ANALYZE staged_targets")
+    cursor.execute(
+        """UPDATE staged_targets t SET n = found.n, id = found.id, by_text = true
+           FROM (SELECT t.dataset, t.external_id, count(*) AS n, min(c.id) AS id
+                 FROM staged_targets t
+                 JOIN projects_candidate c ON c.text = t.name AND (t.source = '' OR c.source = t.source)
+                 JOIN projects_question q ON q.id = c.question_id AND (t.question = '' OR q.text = t.question)
+                 JOIN projects_dataset d ON d.id = c.dataset_id AND (t.dataset = '' OR d.name = t.dataset)
+                 WHERE t.n = 0 AND t.has_texts AND d.project_id = %s
+                 GROUP BY t.dataset, t.external_id) found
+           WHERE t.dataset = found.dataset AND t.external_id = found.external_id""",
+        [project.pk],
+    )
+
+
 def _explain_texts(cursor: Any, project: Project) -> str:
     """Return what to do where the column of ids has texts of candidates, as in a table of answers and their ratings."""
-    cursor.execute("SELECT external_id FROM staged_targets WHERE n = 0 ORDER BY external_id LIMIT 1")
+    cursor.execute("SELECT name FROM staged_targets WHERE n = 0 AND NOT has_texts ORDER BY name LIMIT 1")
     row = cursor.fetchone()
     if row is None or not Candidate.objects.in_project(project).filter(text=row[0]).exists():
         return ""
-    return "; the column seems to contain texts: give each candidate an ID in both files"
+    return "; the column seems to contain texts: map the column of questions too"
 
 
 def write_judgments(

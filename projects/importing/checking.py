@@ -10,7 +10,15 @@ from typing import Any
 
 import orjson
 
-from projects.importing.fields import JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_columns
+from projects.importing.fields import (
+    CANDIDATE_IDS,
+    JUDGMENT_FIELDS,
+    JUDGMENT_SYNONYMS,
+    TEXT_SYNONYMS,
+    Plan,
+    normal_name,
+    plan_columns,
+)
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import CriterionColumn, Options, fingerprint, normal_label
@@ -35,6 +43,8 @@ MOST_WORDS = 12
 LONGEST_LABEL = 60
 SKIPPED_NAME = "skipped.csv"
 """The list of skipped rows, in the folder of the spool."""
+_OF_MOCHA = {"id": "candidate_id", "candidate": "ignore"}
+"""Columns of judgments in MOCHA's format."""
 
 
 class PreviewNotes(Notes):
@@ -306,13 +316,20 @@ def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
     if kind == Kind.CANDIDATES:
         return plan_columns(reader.columns, options.mapping)
     reader.for_judgments()
-    # In MOCHA's format `id` is the candidate's id, and `candidate` its text, not its id as in other files of judgments.
-    judged = {"id": "candidate_id", "candidate": "ignore"} if reader.format == "mocha" else {}
-    judged = {name: field for name, field in judged.items() if name in reader.columns}
-    judged |= {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
-    return plan_columns(
-        reader.columns, judged | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=JUDGMENT_SYNONYMS
-    )
+    names = {normal_name(column): column for column in reader.columns}
+    mapping: dict[str, str] = {}
+    if reader.format == "mocha":
+        # There `id` is the candidate's id, and `candidate` its text, not its id as in other files of judgments.
+        mapping = {name: field for name, field in _OF_MOCHA.items() if name in reader.columns}
+    elif {"question", "answer"} <= names.keys() and names.keys().isdisjoint(JUDGMENT_SYNONYMS["candidate_id"]):
+        # Beside its question, an “answer” is what was rated, and no rating.
+        mapping = {names["answer"]: "candidate_id"}
+    if "candidate_id" in options.mapping.values():
+        mapping = {name: field for name, field in mapping.items() if field != "candidate_id"}
+    mapping |= {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
+    has_texts = names.keys().isdisjoint(CANDIDATE_IDS)
+    synonyms = JUDGMENT_SYNONYMS | (TEXT_SYNONYMS if has_texts else {})
+    return plan_columns(reader.columns, mapping | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=synonyms)
 
 
 def _take_all(

@@ -67,7 +67,9 @@ GROUPS = {
 
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",
-    "candidate_id": "Candidate ID",
+    "candidate_id": "Candidate ID or text",
+    "question": "Question (of texts without IDs)",
+    "source": "Source (of texts without IDs)",
     "annotator": "Annotator",
     "criterion": "Criterion",
     "value": "Rating",
@@ -133,9 +135,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "scores": ("scores",),
     "raters": ("raters", "annotators", "workers"),
 }
+CANDIDATE_IDS = ("candidate_id", "item_id", "id", "item", "unit", "example_id", "uid")
+"""Names of columns that have nothing but IDs of candidates."""
 JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "dataset": SYNONYMS["dataset"],
-    "candidate_id": ("candidate_id", "candidate", "item_id", "id", "item", "unit", "example_id", "uid"),
+    "candidate_id": (*CANDIDATE_IDS[:1], "candidate", *CANDIDATE_IDS[1:], *SYNONYMS["candidate"][1:]),
     "annotator": ("annotator", "annotator_id", "rater", "rater_id", "worker", "worker_id", "coder", "judge", "user"),
     "criterion": ("criterion", "criterion_key", "dimension", "aspect"),
     "value": ("value", "judgment", "judgement", "rating", "score", "answer"),
@@ -143,6 +147,8 @@ JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "raters": SYNONYMS["raters"],
     "time": ("time", "judged_at", "timestamp", "submitted_at", "created_at"),
 }
+TEXT_SYNONYMS = {name: SYNONYMS[name] for name in ("question", "source")}
+"""What tells candidates apart where a file of judgments has their texts in place of IDs."""
 # Reference 2 to 99; the first one is the field “reference”.
 FURTHER_REFERENCE = re.compile(
     r"(?:reference|ref|reference_answer|gold|gold_answer|ground_truth|target|answer)_?([2-9]|[1-9]\d)"
@@ -220,7 +226,13 @@ class Plan:
         # Under `metadata` only a field's main name is read as the field: “metadata.label” is the user's own data.
         if column.startswith(OWN_METADATA + IN_METADATA) or (order > 0 and column.startswith(IN_METADATA)):
             return "metadata"
-        return "metadata" if meaning in self.by_field else meaning
+        if meaning not in self.by_field:
+            return meaning
+        # Beside a reference, an “answer” is what is to be rated, unless another column is.
+        is_rated = (
+            meaning == "reference" and name == "answer" and not self.by_field.keys() & {"candidate", "candidate_1"}
+        )
+        return "candidate" if is_rated and "candidate" in self.fields else "metadata"
 
     def _assign(self, column: str, meaning: str) -> None:
         self.meanings[column] = meaning or "ignore"

@@ -13,6 +13,8 @@ from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
 from projects.language.names import shorten_name
 
+BETWEEN = "\x1f"
+"""Between a candidate's ID or text, its question and its source; no text may contain it."""
 NO_ANNOTATOR = "The file has no annotator column; statistics per annotator will be undefined."
 
 
@@ -59,10 +61,7 @@ class JudgmentRows:
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         columns, get, before = self.columns, record.get, self.notes.total
-        column = columns["candidate_id"]
-        candidate = self.values.identity(get(column), column, line)
-        if not candidate and self.notes.total == before:
-            self.notes.problem(line, column, "is empty")
+        candidate = self._identify(record, line)
         annotator = self._annotator(record, line)
         dataset = self.options.dataset
         if "dataset" in columns:
@@ -90,6 +89,21 @@ class JudgmentRows:
             if criterion_named is not None:
                 value = get(columns["value"])
                 self._add_value(line, columns["value"], value, criterion_named, dataset, candidate, annotator, time)
+
+    def _identify(self, record: dict[str, Any], line: int) -> str:
+        """Return the candidate of a row: its ID or, where the file has questions, its ID or text with its question."""
+        columns, get, before = self.columns, record.get, self.notes.total
+        column = columns["candidate_id"]
+        if "question" not in columns or type(get(column)) is int:
+            candidate = self.values.identity(get(column), column, line)
+        else:
+            candidate = self.values.text(get(column), column, line)
+        if not candidate and self.notes.total == before:
+            self.notes.problem(line, column, "is empty")
+        if "question" not in columns:
+            return candidate
+        others = ((columns[name], get(columns[name])) for name in ("question", "source") if name in columns)
+        return BETWEEN.join([candidate, *(self.values.text(value, name, line) for name, value in others)])
 
     def finish(self) -> None:
         report = self.report

@@ -79,15 +79,66 @@ def alpha(key: str, level: Any, domain: list[float]) -> float:
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level))
 
 
-def test_texts_in_place_of_ids_are_named_as_such(take: Any, candidates: None, project: Project) -> None:
-    """A table of answers and ratings has one column for answers, which is easily taken for their ids."""
-    text = Candidate.objects.in_project(project).order_by("pk")[0].text
-    rating = "candidate,annotator,criterion,value\n{},ann,correctness,3\n"
-    with pytest.raises(FileRefused, match="the column seems to contain texts: give each candidate an ID in both files"):
-        take(rating.format(text))
-    with pytest.raises(FileRefused) as refused:
-        take(rating.format("c9"))
-    assert "texts" not in str(refused.value)
+TABLE = """passage;question;reference;answer;system;rater;correctness
+The ferry leaves at nine.;When does the ferry leave?;at nine;at nine;t5;anna;5
+The ferry leaves at nine.;When does the ferry leave?;at nine;at nine;t5;ben;4
+The ferry leaves at nine.;When does the ferry leave?;at nine;at nine;bart;anna;3
+The ferry leaves at nine.;Where does it leave?;at the pier;at nine;t5;anna;1
+"""
+
+
+def test_a_table_with_a_row_for_each_rating_is_imported_twice(take: Any, project: Project) -> None:
+    """First as candidates, without the rows that repeat one, then as judgments of the texts: it has no ids."""
+    report = take(TABLE, kind=Kind.CANDIDATES, skip_wrong_rows=True)
+    assert (report.candidates, report.judgments) == (3, 0)
+    report = take(TABLE, criteria=("correctness=correctness:1-5",))
+    assert (report.judgments, report.annotators) == (4, 2)
+    rows = Judgment.objects.order_by("value").values_list(
+        "candidate__question__text", "candidate__source", "annotator__imported_name", "value"
+    )
+    when, where = "When does the ferry leave?", "Where does it leave?"
+    assert list(rows) == [
+        (where, "t5", "anna", 1),
+        (when, "bart", "anna", 3),
+        (when, "t5", "ben", 4),
+        (when, "t5", "anna", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "reason"),
+    [
+        (
+            "candidate;question;system",
+            "at noon;When does the ferry leave?;t5",
+            "no candidate “at noon” of this question",
+        ),
+        (
+            "candidate;question;system",
+            "at nine;When does the ferry leave?;gpt",
+            "no candidate “at nine” of this question",
+        ),
+        ("candidate;question", "at nine;When does the ferry leave?", "is the text of 2 candidates of this question"),
+        ("candidate", "at nine", "the column seems to contain texts: map the column of questions too"),
+        ("candidate", "at noon", "no candidate “at noon” in the project$"),
+    ],
+)
+def test_texts_that_name_no_single_candidate_are_refused(take: Any, head: str, row: str, reason: str) -> None:
+    take(TABLE, kind=Kind.CANDIDATES, skip_wrong_rows=True)
+    with pytest.raises(FileRefused, match=reason):
+        take(f"{head};rater;correctness\n{row};anna;3\n", criteria=("correctness=correctness:1-5",))
+    assert not Judgment.objects.exists()
+
+
+def test_another_column_can_be_mapped_to_what_was_rated(take: Any, candidates: None) -> None:
+    text = "question,answer,key,rater,correctness\nWhatever,yes,c0,anna,3\n"
+    take(text, criteria=("correctness=correctness:1-5",), mapping={"key": "candidate_id", "answer": "ignore"})
+    assert held() == [("c0", "anna", "correctness", 3.0)]
+
+
+def test_a_column_named_candidate_may_have_ids_beside_questions(take: Any, candidates: None) -> None:
+    take("candidate,question,rater,correctness\nc0,Whatever,anna,3\n", criteria=("correctness=correctness:1-5",))
+    assert held() == [("c0", "anna", "correctness", 3.0)]
 
 
 def test_a_wide_file_becomes_a_closed_batch_that_is_full(
