@@ -68,8 +68,8 @@ GROUPS = {
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",
     "candidate_id": "Candidate ID or text",
-    "question": "Question (of texts without IDs)",
-    "source": "Source (of texts without IDs)",
+    "question": "Question",
+    "source": "Source (system)",
     "annotator": "Annotator",
     "criterion": "Criterion",
     "value": "Rating",
@@ -79,7 +79,10 @@ JUDGMENT_FIELDS = {
     "time": "Judgment time",
     "ignore": "Ignore",
 }
-"""Fields of a judgments file; `Options.criteria` names the columns of a wide file."""
+"""Fields of a judgments file; `Options.criteria` names the columns of a wide file.
+
+Question and source tell candidates apart that are given by their texts.
+"""
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "dataset": ("dataset", "dataset_name", "data_set", "corpus"),
