@@ -138,10 +138,11 @@ def _find_targets(cursor: Any, project: Project) -> None:
         """UPDATE staged_targets t SET n = found.n, id = found.id, by_text = true
            FROM (SELECT t.dataset, t.external_id, count(*) AS n, min(c.id) AS id
                  FROM staged_targets t
-                 JOIN projects_candidate c ON c.text = t.name AND (t.source = '' OR c.source = t.source)
-                 JOIN projects_question q ON q.id = c.question_id AND (t.question = '' OR q.text = t.question)
-                 JOIN projects_dataset d ON d.id = c.dataset_id AND (t.dataset = '' OR d.name = t.dataset)
-                 WHERE t.n = 0 AND t.has_texts AND d.project_id = %s
+                 JOIN projects_dataset d ON d.project_id = %s AND (t.dataset = '' OR d.name = t.dataset)
+                 JOIN projects_question q ON q.dataset_id = d.id AND q.text = t.question
+                 JOIN projects_candidate c ON c.question_id = q.id AND c.text = t.name
+                                           AND (t.source = '' OR c.source = t.source)
+                 WHERE t.n = 0 AND t.has_texts
                  GROUP BY t.dataset, t.external_id) found
            WHERE t.dataset = found.dataset AND t.external_id = found.external_id""",
         [project.pk],
