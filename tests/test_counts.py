@@ -175,7 +175,7 @@ def test_the_minimal_pairs(truth: Truth, see: See, researcher: Membership, proje
     if not n:
         return
     assert page.number("Minimal pairs") == page.n_listed == n
-    for label, says in (("First scored higher", ">"), ("First not scored higher", "<=")):
+    for label, says in (("Better scored higher", ">"), ("Better not scored higher", "<=")):
         assert page.number(label) == ask_one(project, pairs.format(f"count(*) FILTER (WHERE score_1 {says} score_2)"))
     assert sum(number(row["All"]) for row in page.rows("Pairs by dataset and phenomenon")) == n
 

@@ -25,8 +25,8 @@ from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
 SCORES = {
-    "higher": "first higher",
-    "not": "first not higher",
+    "higher": "better one higher",
+    "not": "better one not higher",
     NONE: "not given",
 }
 """The filter by the scores given with a pair."""
