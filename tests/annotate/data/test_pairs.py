@@ -110,7 +110,7 @@ def test_a_first_score_that_is_not_higher_is_stored_with_a_warning(question: Que
     sent = TEXTS | {"score_1": "2", "score_2": "2"}
     page = client.post(url("pair-new", question.pk), sent, follow=True).content.decode()
     assert "excluded from metric accuracy" in page
-    assert "first not higher" in page
+    assert "better one not higher" in page
 
 
 @pytest.mark.django_db
