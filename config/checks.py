@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Warned
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
+from django.http.request import split_domain_port, validate_host
 
 from config import data_folder, unfinished_restore
 from projects.database.direct import direct_connection
@@ -49,6 +50,21 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     if reason := unfinished_restore.explain():
         errors.append(Error(reason, id="concord.E010"))
     return errors
+
+
+@register(Tags.security)
+def check_hosts(**_: Any) -> list[CheckMessage]:
+    """Return a warning if the site would refuse visitors of its own public address."""
+    host, _port = split_domain_port(urlsplit(settings.SITE_URL).netloc)
+    if not settings.SITE_URL or validate_host(host, settings.ALLOWED_HOSTS):
+        return []
+    return [
+        Warned(
+            f"The host of SITE_URL, {host}, is not in ALLOWED_HOSTS.",
+            hint="Every page answers 400, unless a proxy sends another Host. Add the host to ALLOWED_HOSTS.",
+            id="concord.W002",
+        )
+    ]
 
 
 PRIVATE_SERVERS = {

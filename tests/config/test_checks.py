@@ -5,7 +5,7 @@ import pytest
 from pytest_django import Settings
 
 from config import checks, env
-from config.checks import check_servers, check_settings
+from config.checks import check_hosts, check_servers, check_settings
 from config.data_folder import NotAvailable
 from config.servers import postgres, valkey
 
@@ -36,6 +36,24 @@ def test_settings_that_must_not_go_public_are_named(
     for name, value in {"ALLOWED_HOSTS": ["localhost"], "DEBUG": False, "SECRET_KEY": KEY, **over}.items():
         setattr(settings, name, value)
     assert [error.id for error in check_settings()] == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts", "expected"),
+    [
+        ("", ["localhost"], []),
+        ("https://concord.example.org/study", ["concord.example.org"], []),
+        ("https://concord.example.org:8443", ["concord.example.org"], []),
+        ("https://concord.example.org", [".example.org"], []),
+        ("http://[::1]:8000", ["[::1]"], []),
+        ("https://concord.example.org", ["example.org", "localhost"], ["concord.W002"]),
+    ],
+)
+def test_a_public_address_that_the_site_would_refuse_is_named(
+    settings: Settings, url: str, hosts: list[str], expected: list[str]
+) -> None:
+    settings.SITE_URL, settings.ALLOWED_HOSTS = url, hosts
+    assert [each.id for each in check_hosts()] == expected
 
 
 def test_a_site_without_private_servers_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
