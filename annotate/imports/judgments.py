@@ -88,10 +88,11 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         "candidate_id",
         f"""SELECT DISTINCT s.line, CASE
                   WHEN t.n = 0 AND t.has_texts
-                  THEN format('no candidate “%%s” of this question and source in the project', left(t.name, 60))
+                  THEN format('no candidate “%%s” of this question and source in the project; for IDs, ignore the '
+                              'column of questions', left(t.name, 60))
                   WHEN t.n = 0 THEN format('no candidate “%%s” in the project{hint}', left(t.name, 60))
-                  WHEN t.by_text
-                  THEN format('“%%s” is the text of %%s candidates of this question and source; give candidates IDs',
+                  WHEN t.has_texts
+                  THEN format('“%%s” names %%s candidates of this question and source; give candidates IDs',
                               left(t.name, 60), t.n)
                   ELSE format('“%%s” is in %%s datasets; add a column that names the dataset', left(t.name, 60), t.n)
                   END AS reason
@@ -110,15 +111,16 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
 
 
 def _find_targets(cursor: Any, project: Project) -> None:
-    """Find the candidate of each id that the file names, or of each text with its question and source."""
-    # One row for each, with the number of candidates that have it: without a dataset, an id may belong to candidates of
-    # several datasets. What the file tells of a candidate is one text, with a character between its parts that no text
-    # has. A column named “candidate” may hold ids or texts, so each is tried as an id first.
+    """Find the candidate of each ID that the file names; beside a question, of each ID or text that belongs to it."""
+    # One row for each, with the number of candidates that it names: without a dataset, an ID may belong to candidates
+    # of several datasets. What the file tells of a candidate is one text, with a character between its parts that no
+    # text has. An answer such as “2” may be the ID of a candidate of another question, so an ID counts by itself only
+    # where no question is given.
     create(
         cursor,
         "staged_targets",
         """dataset text, external_id text, name text, question text, source text, has_texts boolean, n integer,
-           id bigint, by_text boolean DEFAULT false""",
+           id bigint""",
     )
     cursor.execute(
         """INSERT INTO staged_targets
@@ -129,20 +131,20 @@ def _find_targets(cursor: Any, project: Project) -> None:
                  FROM staged_judgments) s
            LEFT JOIN (projects_candidate c
                       JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %(project)s)
-               ON c.external_id = s.name AND (s.dataset = '' OR d.name = s.dataset)
+               ON c.external_id = s.external_id AND (s.dataset = '' OR d.name = s.dataset)
            GROUP BY s.dataset, s.external_id, s.name""",
         {"project": project.pk, "between": BETWEEN},
     )
     cursor.execute("ANALYZE staged_targets")
     cursor.execute(
-        """UPDATE staged_targets t SET n = found.n, id = found.id, by_text = true
+        """UPDATE staged_targets t SET n = found.n, id = found.id
            FROM (SELECT t.dataset, t.external_id, count(*) AS n, min(c.id) AS id
                  FROM staged_targets t
                  JOIN projects_dataset d ON d.project_id = %s AND (t.dataset = '' OR d.name = t.dataset)
                  JOIN projects_question q ON q.dataset_id = d.id AND q.text = t.question
-                 JOIN projects_candidate c ON c.question_id = q.id AND c.text = t.name
+                 JOIN projects_candidate c ON c.question_id = q.id AND t.name IN (c.text, c.external_id)
                                            AND (t.source = '' OR c.source = t.source)
-                 WHERE t.n = 0 AND t.has_texts
+                 WHERE t.has_texts
                  GROUP BY t.dataset, t.external_id) found
            WHERE t.dataset = found.dataset AND t.external_id = found.external_id""",
         [project.pk],

@@ -118,7 +118,7 @@ def test_a_table_with_a_row_for_each_rating_is_imported_twice(take: Any, project
             "at nine;When does the ferry leave?;gpt",
             "no candidate “at nine” of this question",
         ),
-        ("candidate;question", "at nine;When does the ferry leave?", "is the text of 2 candidates of this question"),
+        ("candidate;question", "at nine;When does the ferry leave?", "“at nine” names 2 candidates of this question"),
         ("candidate", "at nine", "the column seems to contain texts: map the column of questions too"),
         ("candidate", "at noon", "no candidate “at noon” in the project$"),
     ],
@@ -132,12 +132,32 @@ def test_texts_that_name_no_single_candidate_are_refused(take: Any, head: str, r
 
 def test_another_column_can_be_mapped_to_what_was_rated(take: Any, candidates: None) -> None:
     text = "question,answer,key,rater,correctness\nWhatever,yes,c0,anna,3\n"
-    take(text, criteria=("correctness=correctness:1-5",), mapping={"key": "candidate_id", "answer": "ignore"})
+    mapping = {"key": "candidate_id", "answer": "ignore"}
+    with pytest.raises(FileRefused, match="for IDs, ignore the column of questions"):
+        take(text, criteria=("correctness=correctness:1-5",), mapping=mapping)
+    take(text, criteria=("correctness=correctness:1-5",), mapping={**mapping, "question": "ignore"})
     assert held() == [("c0", "anna", "correctness", 3.0)]
 
 
+NUMBERS = "id,passage,question,candidate\n2,P,How many?,3\n3,P,How many?,4\n4,P,How few?,2\n"
+
+
+def test_an_answer_that_is_the_id_of_another_candidate_is_a_text(take: Any) -> None:
+    take(NUMBERS, kind=Kind.CANDIDATES)
+    take("question,candidate,rater,correctness\nHow few?,2,anna,5\n", criteria=("correctness=correctness:1-5",))
+    assert held() == [("4", "anna", "correctness", 5.0)]
+    for row, reason in (
+        ("How few?,3", "no candidate “3” of this question"),  # the ID of a candidate of another question
+        ("How many?,3", "“3” names 2 candidates of this question"),  # one by its text, one by its ID
+    ):
+        with pytest.raises(FileRefused, match=reason):
+            take(f"question,candidate,rater,correctness\n{row},anna,5\n", criteria=("correctness=correctness:1-5",))
+    assert len(held()) == 1
+
+
 def test_a_column_named_candidate_may_have_ids_beside_questions(take: Any, candidates: None) -> None:
-    take("candidate,question,rater,correctness\nc0,Whatever,anna,3\n", criteria=("correctness=correctness:1-5",))
+    question = Candidate.objects.get(external_id="c0").question.text
+    take(f"candidate,question,rater,correctness\nc0,{question},anna,3\n", criteria=("correctness=correctness:1-5",))
     assert held() == [("c0", "anna", "correctness", 3.0)]
 
 
