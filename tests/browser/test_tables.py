@@ -13,6 +13,9 @@ from tests.results.studies.factories import study
 WIDER = """() => [...document.querySelectorAll(".table-wrap, .chart-scroll")]
   .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label"))"""
 """JavaScript: the tables and charts that are wider than their frames."""
+CUT = """() => [...document.querySelectorAll(".table-wrap, .chart-scroll, .chart-phone")]
+  .filter((e) => getComputedStyle(e).overflow !== "visible").map((e) => e.className)"""
+"""JavaScript: the frames that cut off what is wider or taller."""
 SHADOW = "(e) => getComputedStyle(e).boxShadow"
 BROKEN_WORDS = r"""() => [...document.querySelectorAll(".table--figures :is(th, td)")].flatMap((cell) => {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
@@ -51,6 +54,20 @@ def test_a_laptop_shows_every_column_of_an_evaluation(
     last = page.locator("#overall").get_by_role("columnheader", name="Pearson / ceiling")
     last.scroll_into_view_if_needed()
     expect(last).to_be_in_viewport(ratio=1)
+
+
+def test_paper_shows_tables_and_charts_whole_and_dark_on_white(
+    signed_in: SignedIn, manager: Membership, evaluation: str
+) -> None:
+    """Beside the margins of a sheet of A4 there is room for 680 pixels."""
+    page = open_page(signed_in, manager, evaluation, {"width": 680, "height": 1000})
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    assert page.evaluate(WIDER) != []
+    page.emulate_media(media="print")
+    assert page.evaluate(WIDER) == []
+    assert page.evaluate(CUT) == []
+    assert not page.get_by_role("link", name="LaTeX").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
 def test_a_phone_shows_charts_whole_and_marks_tables_that_go_on(
