@@ -1,7 +1,12 @@
 """What people with little sight, no mouse or large fingers need of every page that annotators come to."""
 
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from django.conf import settings
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.making import make_pool
@@ -20,6 +25,7 @@ from tests.browser.targets import CONTROLS, find_small
 from tests.conftest import Site
 from tests.every_page import addresses
 from tests.factories import make_batch
+from tests.people import start_session
 
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 1280, "height": 800}
@@ -119,6 +125,29 @@ def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_l
         page.evaluate("document.documentElement.style.fontSize = '200%'")
         if (broad := page.evaluate(BROAD)) > 0:
             wrong.append(f"{path} at 200 %: {broad} pixels too broad")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_phone_with_a_large_text_breaks_no_word_and_needs_no_scrolling_sideways(
+    launch_browser: Callable[..., Browser],
+    browser_type_launch_args: dict[str, Any],
+    browser_context_args: dict[str, Any],
+    live_site: Site,
+    plain_world: World,
+) -> None:
+    """Whoever reads badly chooses a size of text in the browser; 24 pixels is what Chrome calls very large."""
+    flags = [*browser_type_launch_args["args"], "--blink-settings=defaultFontSize=24"]
+    wrong = []
+    with closing(launch_browser(args=flags)) as browser:
+        context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, "viewport": NARROW})
+        session = {"name": settings.SESSION_COOKIE_NAME, "value": start_session(plain_world.annotator)}
+        context.add_cookies([{**session, "url": live_site.url}])
+        page = context.new_page()
+        for user, path in annotators_pages(plain_world):
+            if user is not None:
+                page.goto(path)
+                broad, broken = page.evaluate(BROAD), page.evaluate(BROKEN)
+                wrong += [f"{path}: {broad} pixels too broad, {broken} broken"] if broad > 0 or broken else []
     assert not wrong, "\n".join(wrong)
 
 
