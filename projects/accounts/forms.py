@@ -8,6 +8,7 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -21,6 +22,12 @@ class SignInForm(AuthenticationForm):
         **AuthenticationForm.error_messages,
         "invalid_login": _("Wrong username or password. Both are case-sensitive."),
     }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Django gives the browser the limit alone, and the failed attempt of a longer name could not be stored.
+        most = User._meta.get_field("username").max_length
+        self.fields["username"].validators.append(MaxLengthValidator(most))
 
 
 class NewPasswordForm(forms.Form):

@@ -140,8 +140,8 @@ def test_a_phone_with_a_large_text_breaks_no_word_and_needs_no_scrolling_sideway
     wrong = []
     with closing(launch_browser(args=flags)) as browser:
         context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, "viewport": NARROW})
-        session = {"name": settings.SESSION_COOKIE_NAME, "value": start_session(plain_world.annotator)}
-        context.add_cookies([{**session, "url": live_site.url}])
+        name, value = settings.SESSION_COOKIE_NAME, start_session(plain_world.annotator)
+        context.add_cookies([{"name": name, "value": value, "url": live_site.url}])
         page = context.new_page()
         for user, path in annotators_pages(plain_world):
             if user is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from axes.models import AccessAttempt
@@ -61,6 +62,14 @@ def test_answers_are_the_same_whether_the_account_exists_or_not(anna: User) -> N
         bodies.add(response.content.decode().replace(username, "?").split("<main")[1].split("csrfmiddlewaretoken")[0])
         bodies.add(response.content.decode().replace(username, "?").split("errorlist")[1][:300])
     assert len(bodies) == 2
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/admin/login/"])
+@pytest.mark.parametrize("username", ["a" * 151, "a" * 300, "a\0b", "\udcff"], ids=["151", "300", "NUL", "no UTF-8"])
+def test_what_can_be_no_username_is_refused(path: str, username: str) -> None:
+    data = urlencode({"username": username, "password": PASSWORD}, errors="surrogateescape")
+    response = Client().post(path, data, content_type="application/x-www-form-urlencoded", follow=True)
+    assert response.status_code == 200
 
 
 def test_unknown_names_cost_as_much_hashing_as_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
