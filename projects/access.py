@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
 from typing import Any, cast, overload
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -357,8 +357,9 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
         return redirect_to_login(request.get_full_path())
     if list_kept_fields(request):
         return keep_form_until_sign_in(request)
-    before = urlsplit(request.headers.get("Referer", ""))
-    path = before._replace(scheme="", netloc="").geturl() if before.netloc == request.get_host() else ""
+    _scheme, _, before = request.headers.get("Referer", "").partition("://")
+    host, slash, rest = before.partition("/")
+    path = slash + rest if host == request.get_host() else ""
     is_own = path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     return redirect_to_login(path) if is_own else redirect("projects:sign-in")
 

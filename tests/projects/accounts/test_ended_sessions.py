@@ -40,6 +40,7 @@ def test_what_was_typed_is_kept_until_it_is_sent_again(manager: Membership, clie
         ("http://testserver/p/bridges/batches/1/?page=2", True),
         ("http://elsewhere.example/p/bridges/batches/1/", False),
         ("http://testserver//elsewhere.example/", False),
+        ("https://[", False),
         ("", False),
     ],
 )
