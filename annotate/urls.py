@@ -1,5 +1,6 @@
 """Routes of judging, from the urls.py of each package. Reviews are under quality/ and come before its catch-all."""
 
+from annotate.attempts import urls as attempts_urls
 from annotate.batches import urls as batches_urls
 from annotate.controls import urls as controls_urls
 from annotate.data import urls as data_urls
@@ -29,6 +30,7 @@ urlpatterns = [
     *prolific_urls.urlpatterns,
     *surveys_urls.urlpatterns,
     *controls_urls.urlpatterns,
+    *attempts_urls.urlpatterns,
     *qualification_urls.urlpatterns,
     *moderation_urls.urlpatterns,
     *reviews_urls.urlpatterns,

@@ -23,6 +23,7 @@ KEYWORDS = {
 }
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
 READ_BY_ANNOTATORS = (
+    "annotate/attempts/*",
     "annotate/desk/*",
     "annotate/mailing/*",
     "annotate/models/*",
@@ -32,10 +33,6 @@ READ_BY_ANNOTATORS = (
     "annotate/payments/_hourly.html",
     "annotate/payments/_waits.html",
     "annotate/payments/entries_page.py",
-    "annotate/qualification/_attempt_*",
-    "annotate/qualification/admission.py",
-    "annotate/qualification/attempt*",
-    "annotate/qualification/results.py",
     "annotate/rating/*",
     "annotate/work/*",
     "config/navigation/groups.py",

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
+from annotate.attempts.gradable_items import ItemSpec
 from annotate.batches import creating
 from annotate.batches import lifecycle as batches_lifecycle
 from annotate.batches.selection import Selection
@@ -22,7 +23,6 @@ from annotate.batches.terms import Terms
 from annotate.imports import writing
 from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
 from annotate.qualification import design, items
-from annotate.qualification.items import ItemSpec
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import log

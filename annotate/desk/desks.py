@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Exists, OuterRef
 from django.db.models.functions import Now
 
+from annotate.attempts.admission import Admission, find_admissions
+from annotate.attempts.practice import Practice, find_practices
 from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.onboarding.consent import ConsentState as Consent
 from annotate.onboarding.consent import consent_states
@@ -14,8 +16,6 @@ from annotate.onboarding.notices import fetch_unread
 from annotate.onboarding.surveys import SurveyState, survey_states
 from annotate.payments.ledger import Sums, sum_by_annotator
 from annotate.payments.pending import Today, sum_today
-from annotate.qualification.admission import Admission, find_admissions
-from annotate.qualification.practice import Practice, find_practices
 from annotate.rating.pace import Duration, find_paces, measure_hits
 from annotate.work import revising
 from annotate.work.openings import Opening, find_openings

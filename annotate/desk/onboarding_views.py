@@ -11,13 +11,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotate.attempts.practice import Practice, find_practice
 from annotate.desk.forms import WithdrawForm, read_version
 from annotate.models import Outcome
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
 from annotate.panels.sessions import LIVE, end, find_session
-from annotate.qualification.practice import Practice, find_practice
 from annotate.work.openings import explain_start
 from annotate.work.views import next_hit
 from projects.access import ProjectRequest, Right, explain_refusal, requires

@@ -7,13 +7,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotate import places
+from annotate.attempts.admission import Admission, find_admission
 from annotate.desk.arriving import reserve_set
 from annotate.models import Assignment, Batch, Hit, Outcome, PanelSession, Reservation
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.surveys import survey_state
 from annotate.panels import participant_work, sessions
 from annotate.places.locking import lock_annotator
-from annotate.qualification.admission import Admission, find_admission
 from projects.access import Right, explain_refusal
 from projects.models import Membership
 

@@ -1,1 +1,1 @@
-"""The qualification test: its items, attempts, results and admission."""
+"""The qualification test, for managers: its settings and items, and what annotators did in it."""

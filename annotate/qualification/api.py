@@ -11,11 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotate.attempts import results
+from annotate.attempts.admission import find_qualified
+from annotate.attempts.gradable_items import MOST_REFERENCES, ItemSpec
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
-from annotate.qualification import admission, design, items, results
-from annotate.qualification.admission import find_qualified
+from annotate.qualification import design, granting, items
 from annotate.qualification.design import bounds
-from annotate.qualification.items import ItemSpec
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
     PageQuery,
@@ -111,9 +112,7 @@ class NewItemSerializer(StrictSerializer):
     passage_title = TextField(required=False, allow_blank=True, max_length=500)
     passage = TextField(required=False, allow_blank=True, max_length=LONGEST_TEXT)
     question = TextField(max_length=LONGEST_TEXT)
-    references = serializers.ListField(
-        child=ItemReferenceSerializer(), required=False, max_length=items.MOST_REFERENCES
-    )
+    references = serializers.ListField(child=ItemReferenceSerializer(), required=False, max_length=MOST_REFERENCES)
     answer = TextField(max_length=LONGEST_TEXT)
     expected = serializers.DictField(
         child=serializers.ListField(child=StrictFloatField(), min_length=2, max_length=2),
@@ -354,7 +353,7 @@ class DecisionList(ProjectEndpoint):
         """
         sent = self.sent(NewDecisionSerializer)
         annotator = get_object_or_404(self.project.memberships.select_related("project"), pseudonym=sent["annotator"])
-        act = admission.grant if sent["kind"] == Grant.Kind.GRANTED else admission.revoke
+        act = granting.grant if sent["kind"] == Grant.Kind.GRANTED else granting.revoke
         act(annotator=annotator, actor=self.membership, why=sent["why"])
         made = Grant.objects.filter(annotator=annotator).select_related("annotator", "given_by").latest("id")
         return Response(DecisionSerializer(made).data, status=HTTPStatus.CREATED)

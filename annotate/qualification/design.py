@@ -8,15 +8,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotate.attempts.gradable_items import find_faults, find_quality_criteria, read_spec
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import (
-    MOST_ITEMS,
-    find_faults,
-    find_quality_criteria,
-    lock_test,
-    read_spec,
-    remove_ratings,
-)
+from annotate.qualification.items import MOST_ITEMS, lock_test, remove_ratings
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import plural

@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.attempts import results
+from annotate.attempts.admission import find_admission, find_qualified
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
-from annotate.qualification import admission, design, results
-from annotate.qualification.admission import find_admission, find_qualified
+from annotate.qualification import design, granting
 from annotate.qualification.forms import GrantForm, TestSettingsForm
 from annotate.qualification.item_statistics import compute_item_figures
 from measures.grading import least_right
@@ -178,7 +179,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
     form = GrantForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
-            act = admission.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else admission.revoke
+            act = granting.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else granting.revoke
             act(annotator=member, actor=request.membership, why=form.cleaned_data["why"])
             is_granted = form.cleaned_data["kind"] == Grant.Kind.GRANTED
             messages.success(request, "Qualification granted." if is_granted else "Qualification revoked.")

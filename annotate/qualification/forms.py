@@ -10,13 +10,13 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import capfirst
 
+from annotate.attempts.gradable_items import ItemSpec, find_faults, read_spec
+from annotate.attempts.results import format_range
 from annotate.imports.forms import ReadingForm
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
 from annotate.qualification.design import bounds
-from annotate.qualification.items import ItemSpec, find_faults, read_spec
 from annotate.qualification.items_from_file import LIMITS, read_range
-from annotate.qualification.results import format_range
 from measures.rubric import format_number
 from projects.errors import Refused
 from projects.importing import Options

@@ -12,11 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.attempts.attempt_page import make_page_context
+from annotate.attempts.gradable_items import find_quality_criteria
 from annotate.imports.mapping_form import MappingForm
 from annotate.imports.preview import hash_columns
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file
-from annotate.qualification.attempt_page import make_page_context
 from annotate.qualification.design_views import fetch_test
 from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.form_parts import Prefill
@@ -43,7 +44,7 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
     test = fetch_test(project)
     if "preview" in request.POST:
         return _render_form(request, test, _make_preview_form(request, test), None)
-    form = ItemForm(items.find_quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
+    form = ItemForm(find_quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             items.add_items(test=test, actor=request.membership, specs=[form.spec()], how="typed")
@@ -61,7 +62,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
     item = _fetch_item(project, pk)
     if "preview" in request.POST:
         return _render_form(request, item.test, _make_preview_form(request, item.test), item)
-    criteria = items.find_quality_criteria(item.test.rubric)
+    criteria = find_quality_criteria(item.test.rubric)
     data = request.POST if request.method == "POST" else None
     form = ItemForm(criteria, data, initial=ItemForm.initial_values(item), item=item)
     if request.method == "POST" and form.is_valid():
@@ -190,7 +191,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
         "page": page,
         "sort": sort,
         "q": query,
-        "criteria": items.find_quality_criteria(test.rubric),
+        "criteria": find_quality_criteria(test.rubric),
     }
     status = choose_status(form)
     return render(request, "annotate/qualification/candidates.html", context, status=status)
@@ -220,7 +221,7 @@ def _render_form(
 
 def _make_preview_form(request: ProjectRequest, test: QualificationTest) -> ItemForm:
     """Return the current input for the preview, without validating it."""
-    return ItemForm(items.find_quality_criteria(test.rubric), initial=request.POST.dict())
+    return ItemForm(find_quality_criteria(test.rubric), initial=request.POST.dict())
 
 
 def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
@@ -242,7 +243,7 @@ def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationIt
 
 def _read_mapping(request: ProjectRequest, test: QualificationTest, kept: KeptUpload, form: FileForm) -> MappingForm:
     """Return the form that maps the columns of the file, with what was sent if that was for these columns."""
-    criteria = items.find_quality_criteria(test.rubric)
+    criteria = find_quality_criteria(test.rubric)
     found = items_from_file.preview_items(path=kept.path, name=kept.name, criteria=criteria, options=form.options({}))
     is_for_these = request.POST.get("columns") == hash_columns(found.columns)
     return MappingForm(found, {}, {}, request.POST if is_for_these else None)
@@ -271,7 +272,7 @@ def _render_file(
         "refusal": refusal.as_dict() if refusal else None,
         "mapping": mapping,
         "columns_id": hash_columns(mapping.preview.columns) if mapping else "",
-        "criteria": items.find_quality_criteria(test.rubric),
+        "criteria": find_quality_criteria(test.rubric),
     }
     has_errors = refusal or form.errors or (mapping is not None and mapping.errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if has_errors else HTTPStatus.OK

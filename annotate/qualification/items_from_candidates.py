@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, QuerySet, StdDev
 
+from annotate.attempts.gradable_items import ItemSpec, find_quality_criteria
 from annotate.models import Judgment, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, Purpose, add_items, find_quality_criteria
+from annotate.qualification.items import Purpose, add_items
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, Membership, Passage, Project, Rubric

@@ -7,17 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from annotate.attempts.gradable_items import Fault, ItemSpec, find_faults, find_quality_criteria, shown_key
 from annotate.models import QualificationItem, QualificationTest
-from annotate.qualification.items import (
-    MOST_ITEMS,
-    Fault,
-    ItemSpec,
-    Purpose,
-    add_items,
-    find_faults,
-    find_quality_criteria,
-    shown_key,
-)
+from annotate.qualification.items import MOST_ITEMS, Purpose, add_items
 from projects.errors import Refused
 from projects.importing import Preview, isolated
 from projects.importing.fields import Plan, normal_name, plan_columns

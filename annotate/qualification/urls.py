@@ -1,30 +1,12 @@
-"""Routes of the qualification test: annotators' pages, then managers'."""
+"""Routes of managers' pages of the qualification test."""
 
 from django.urls import path
 
-from annotate.qualification import attempt_views, design_views, item_views
+from annotate.qualification import design_views, item_views
 
 TEST = "p/<slug:slug>/qualification/test/"
 
 urlpatterns = [
-    path("p/<slug:slug>/qualification/", attempt_views.qualification, name="qualification"),
-    path("p/<slug:slug>/qualification/attempts/", attempt_views.attempt_begin, name="attempt-begin"),
-    path("p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/", attempt_views.attempt_show, name="attempt-show"),
-    path(
-        "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/pages/<int:page>/",
-        attempt_views.attempt_draft,
-        name="attempt-draft",
-    ),
-    path(
-        "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/feedback/<int:page>/",
-        attempt_views.attempt_feedback,
-        name="attempt-feedback",
-    ),
-    path(
-        "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/result/",
-        attempt_views.attempt_result,
-        name="attempt-result",
-    ),
     path(TEST, design_views.qualification_test, name="qualification-test"),
     path(f"{TEST}make/", design_views.qualification_make, name="qualification-make"),
     path(f"{TEST}settings/", design_views.qualification_settings, name="qualification-settings"),

@@ -9,6 +9,7 @@ import orjson
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from annotate.attempts.admission import find_admission
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import is_reserved_due
 from annotate.controls.sampling import fetch_shown_controls
@@ -25,7 +26,6 @@ from annotate.models.conditions import (
 from annotate.models.pay import hit_pay
 from annotate.onboarding.surveys import survey_state
 from annotate.places import GRACE
-from annotate.qualification.admission import find_admission
 from projects.language.amounts import format_near_moment
 from projects.models import Membership
 

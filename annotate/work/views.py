@@ -15,8 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.attempts import views as attempt_views
 from annotate.models import Assignment, Batch, Draft, Hit, Survey
-from annotate.qualification import attempt_views
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment

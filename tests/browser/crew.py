@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from annotate.attempts import attempts
+from annotate.attempts.pages import list_pages
 from annotate.models import Attempt, Item
-from annotate.qualification import attempts
-from annotate.qualification.pages import list_pages
 from annotate.rating.sent import SentAnswers
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, NOISY, Reader, SimulatedAnnotator, Temperament, hire

@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
+from annotate.attempts import attempts
 from annotate.onboarding import consent
-from annotate.qualification import attempts
 from projects.models import Membership, Project, User
 from tests.annotate.qualification.factories import answer, take
 from tests.browser.conftest import PHONE, WIDE, SignedIn

@@ -3,8 +3,8 @@ from datetime import timedelta
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from annotate.attempts import attempts
 from annotate.models import Attempt, QualificationItem
-from annotate.qualification import attempts
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.qualification.factories import make_test, take

@@ -379,8 +379,8 @@ def test_a_bare_sentence_is_found(source: str, bare: list[str]) -> None:
 
 
 ALL_THEIRS = (
-    *("annotate/desk/", "annotate/onboarding/", "annotate/rating/", "annotate/work/"),
-    *("annotate/qualification/attempt", "projects/accounts/forms", "projects/accounts/views", "projects/web/"),
+    *("annotate/attempts/", "annotate/desk/", "annotate/onboarding/", "annotate/rating/", "annotate/work/"),
+    *("projects/accounts/forms", "projects/accounts/views", "projects/web/"),
 )
 """Folders without messages for managers or commands alone."""
 

@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import Count, Q
 
+from annotate.attempts.admission import find_admissions
+from annotate.attempts.gradable_items import find_quality_criteria
 from annotate.imports.command_arguments import FORMAT_OPTIONS, add_format_arguments, add_skipping_argument
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
-from annotate.qualification.admission import find_admissions
 from annotate.qualification.item_statistics import compute_item_figures
-from annotate.qualification.items import find_quality_criteria
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused

@@ -10,7 +10,7 @@ from annotate.batches.terms import Terms
 from annotate.models import Batch, Outcome
 from annotate.onboarding import consent
 from annotate.panels import managing, sessions
-from annotate.qualification import admission
+from annotate.qualification import granting
 from annotate.work import serving, submitting
 from annotate.work.openings import find_opening
 from projects.models import LogEntry, Membership, Project
@@ -51,7 +51,7 @@ def test_places_wait_for_somebody_who_passes_the_test(
     page = client_of(manager).get(reverse("annotate:batch-show", args=[project.slug, batch.number])).content.decode()
     assert "have not passed the qualification test" in page
     assert "grant the qualification" in page
-    admission.grant(annotator=annotator, actor=manager, why="Known to us")
+    granting.grant(annotator=annotator, actor=manager, why="Known to us")
     assert kinds(batch) == []
 
 

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.attempts import attempts
 from annotate.models import Batch, BatchAnnotator
-from annotate.qualification import attempts
 from annotate.work import serving
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project

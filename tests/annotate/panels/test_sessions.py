@@ -21,7 +21,7 @@ from annotate.models import (
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.panels import sessions
-from annotate.qualification import admission
+from annotate.qualification import granting
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -140,7 +140,7 @@ def fail_test(project: Project, manager: Membership) -> tuple[Panel, Client, Mem
 def test_a_session_goes_on_once_a_manager_qualifies_who_had_failed(project: Project, manager: Membership) -> None:
     panel, client, ben = fail_test(project, manager)
     assert Hit.objects.get().places_open == 1
-    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    granting.grant(annotator=ben, actor=manager, why="The key was wrong.")
     page = show_session(client, project)
     assert "Start rating" in page
     assert "CODE" not in page
@@ -156,7 +156,7 @@ def test_a_session_goes_on_once_a_manager_qualifies_who_had_failed(project: Proj
 def test_a_qualification_comes_too_late_for_the_last_place(project: Project, manager: Membership) -> None:
     panel, client, ben = fail_test(project, manager)
     open_link(panel, "ada")
-    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    granting.grant(annotator=ben, actor=manager, why="The key was wrong.")
     assert "CODE-nothing_left" in show_session(client, project)
     check_sums()
 
@@ -175,7 +175,7 @@ def test_a_session_that_is_over_tells_who_was_qualified_since_what_to_do(
 ) -> None:
     panel, client, ben = fail_test(project, manager)
     end_for_good(session_of(panel, "ben"), why)
-    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    granting.grant(annotator=ben, actor=manager, why="The key was wrong.")
     page = show_session(client, project)
     assert "A project manager has qualified you since." in page
     assert "You can't take part" not in page

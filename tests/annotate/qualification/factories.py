@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from annotate.attempts import attempts
+from annotate.attempts.gradable_items import ItemSpec
+from annotate.attempts.pages import list_pages
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification import attempts, design, items
-from annotate.qualification.items import ItemSpec
-from annotate.qualification.pages import list_pages
+from annotate.qualification import design, items
 from annotate.rating.sent import SentAnswers
 from projects.models import Membership, Project
 from tests.routes import all_routes

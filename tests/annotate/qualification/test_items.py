@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from annotate.attempts import attempts
+from annotate.attempts.gradable_items import read_spec
 from annotate.models import QualificationItem
-from annotate.qualification import attempts, design, items, items_from_candidates, items_from_file
+from annotate.qualification import design, items, items_from_candidates, items_from_file
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
@@ -314,7 +316,7 @@ def test_correct_ratings_on_an_older_scale_have_to_be_set_again(
         item.refresh_from_db()
         assert (item.expected, item.retired_at is None) == ({"correctness": [4.0, 4.0]}, False), "It stays as shown."
     for item in test.items.filter(retired_at=None):
-        items.edit_item(item=item, actor=None, spec=replace(items.read_spec(item), expected={"correctness": (2, 2)}))
+        items.edit_item(item=item, actor=None, spec=replace(read_spec(item), expected={"correctness": (2, 2)}))
     design.open_test(test=test, actor=None)
 
 

@@ -8,9 +8,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
+from annotate.attempts import admission as qualification_admission
+from annotate.attempts import attempts
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
-from annotate.qualification import admission as qualification_admission
-from annotate.qualification import attempts, design, items_from_file
+from annotate.qualification import design, items_from_file
 from annotate.qualification.item_statistics import compute_item_figures
 from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project

@@ -8,8 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotate.attempts import attempts
 from annotate.models import Batch, Hit, QualityRules, Review
-from annotate.qualification import attempts, design, items
+from annotate.qualification import design, items
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
 from projects.models import Candidate, Dataset, Membership, Project, Question, Reference

@@ -11,11 +11,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate.attempts import attempts
 from annotate.models import QualificationTest, Survey, SurveyQuestion, SurveyResponse
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import erasing, surveys
 from annotate.onboarding.survey_form import SurveyForm
-from annotate.qualification import attempts
 from annotate.surveys import editing
 from annotate.work import serving
 from projects.accounts import signing_in

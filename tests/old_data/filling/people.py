@@ -14,12 +14,13 @@ from allauth.mfa.totp.internal.auth import (
 from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
+from annotate.attempts import attempts
+from annotate.attempts.gradable_items import ItemSpec
+from annotate.attempts.pages import list_pages
 from annotate.models import Attempt, QualificationItem
 from annotate.moderation import members as moderation
 from annotate.onboarding import erasing
-from annotate.qualification import admission, attempts, design, items
-from annotate.qualification.items import ItemSpec
-from annotate.qualification.pages import list_pages
+from annotate.qualification import design, granting, items
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import adjudication
 from demo.annotators import confirm_all
@@ -159,9 +160,9 @@ def take_tests(bay: Bay) -> None:
     Attempt.objects.filter(pk=late.pk).update(due_at=timezone.now() - timedelta(hours=2))
     attempts.submit_attempt(annotator=bay["finn"], attempt_uuid=late.uuid)
     _answer(attempts.begin(annotator=bay["hal"]), most_pages=1)
-    admission.grant(annotator=bay["finn"], actor=bay["manager"], why="Took the test on paper.")
-    admission.grant(annotator=bay["manager"], actor=bay["owner"], why="Wrote the rubric.")
-    admission.revoke(annotator=bay["finn"], actor=bay["manager"], why="The paper was somebody else's.")
+    granting.grant(annotator=bay["finn"], actor=bay["manager"], why="Took the test on paper.")
+    granting.grant(annotator=bay["manager"], actor=bay["owner"], why="Wrote the rubric.")
+    granting.revoke(annotator=bay["finn"], actor=bay["manager"], why="The paper was somebody else's.")
 
 
 def _take(annotator: Membership, purpose: str = QualificationItem.Purpose.TEST, n_right: int = 9) -> None:

@@ -17,7 +17,7 @@ from annotate.integrity import daily_counts
 from annotate.models import Assignment, Batch, ControlJob
 from annotate.planning import plans
 from annotate.planning.overlap import Rule
-from annotate.qualification import admission
+from annotate.qualification import granting
 from annotate.work import drafts, submitting
 from demo.annotators import CAREFUL, NOISY, SimulatedAnnotator, hire
 from projects.models import ConsentAcceptance
@@ -52,7 +52,7 @@ def run_trial(bay: Bay) -> None:
     # Simulated annotators date their work back, and nobody works before they have agreed.
     ConsentAcceptance.objects.update(accepted_at=timezone.now() - timedelta(days=2))
     for member in bay.crew:
-        admission.grant(annotator=member.membership, actor=bay["manager"], why="A program.")
+        granting.grant(annotator=member.membership, actor=bay["manager"], why="A program.")
     returned = bay.claim("ben")
     submitting.return_hit(annotator=bay["ben"], assignment_uuid=returned.uuid, reason="I know this text.")
     bay.work["trial"] = [bay.rate("anna", 4, comments={0: "Nearly."}, flags=frozenset({1}))]

@@ -6,8 +6,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from annotate.attempts.gradable_items import ItemSpec
 from annotate.models import QualificationTest
-from annotate.qualification.items import ItemSpec, add_items
+from annotate.qualification.items import add_items
 from measures.rubric import PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project, User

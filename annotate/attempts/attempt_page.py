@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate.attempts.pages import AttemptPage, list_pages, rates_questions
 from annotate.models import Attempt, QualificationItem
-from annotate.qualification.pages import AttemptPage, list_pages, rates_questions
 from annotate.rating.form_parts import Group, Prefill, build_form, build_item, prefill_from_draft, prefill_from_sent
 from annotate.rating.page import site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers
@@ -66,7 +66,7 @@ def render_page(
         ),
     }
     status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
-    return render(request, "annotate/qualification/attempt_page.html", context, status=status)
+    return render(request, "annotate/attempts/page.html", context, status=status)
 
 
 def make_page_context(

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from annotate.attempts import attempts, results
+from annotate.attempts.admission import GRACE, find_admission
+from annotate.attempts.pages import draw_items, list_pages, read_answers
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
-from annotate.qualification import admission as qualification_admission
-from annotate.qualification import attempts, design, results
-from annotate.qualification.admission import GRACE, find_admission
-from annotate.qualification.pages import draw_items, list_pages, read_answers
+from annotate.qualification import design, granting
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
@@ -163,7 +163,7 @@ def test_so_many_attempts_and_then_a_manager(project: Project, annotator: Member
     assert "used all your attempts" in why(annotator)
     with pytest.raises(Refused, match="Please contact a project manager"):
         attempts.begin(annotator=annotator)
-    qualification_admission.grant(annotator=annotator, actor=manager, why="Known to us")
+    granting.grant(annotator=annotator, actor=manager, why="Known to us")
     assert is_qualified(annotator)
     assert LogEntry.objects.get(act="grant qualification").why == "Known to us"
 
@@ -232,12 +232,12 @@ def test_what_is_revoked_stays_so_until_it_is_granted(
 ) -> None:
     make_test(project)
     take(annotator)
-    qualification_admission.revoke(annotator=annotator, actor=manager, why="Shared the answers")
+    granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert not is_qualified(annotator)
     assert "ended your qualification" in why(annotator)
     with pytest.raises(Refused, match="ended your qualification"):
         attempts.begin(annotator=annotator)
-    qualification_admission.grant(annotator=annotator, actor=manager, why="A mistake")
+    granting.grant(annotator=annotator, actor=manager, why="A mistake")
     assert is_qualified(annotator)
 
 
@@ -245,7 +245,7 @@ def test_revoked_in_the_middle_of_an_attempt(project: Project, annotator: Member
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
-    qualification_admission.revoke(annotator=annotator, actor=manager, why="Not now")
+    granting.revoke(annotator=annotator, actor=manager, why="Not now")
     assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
     assert not is_qualified(annotator)
 
@@ -254,12 +254,12 @@ def test_granted_in_the_middle_of_an_attempt(project: Project, annotator: Member
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt, n_right=0)
-    qualification_admission.grant(annotator=annotator, actor=manager, why="Known to us")
+    granting.grant(annotator=annotator, actor=manager, why="Known to us")
     attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert is_qualified(annotator)
 
 
-@pytest.mark.parametrize("act", [qualification_admission.grant, qualification_admission.revoke])
+@pytest.mark.parametrize("act", [granting.grant, granting.revoke])
 def test_a_managers_word_needs_a_reason(project: Project, annotator: Membership, manager: Membership, act: Any) -> None:
     make_test(project)
     with pytest.raises(Refused, match="Give a reason"):

@@ -14,15 +14,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.attempts import attempts, results
+from annotate.attempts.admission import find_admission, is_time_up
+from annotate.attempts.attempt_page import render_closed, render_page
+from annotate.attempts.pages import AttemptPage, list_pages, read_answers
+from annotate.attempts.practice import find_practice
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest, Survey
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
 from annotate.onboarding.instructions import InstructionsFirst
 from annotate.onboarding.surveys import SurveyFirst
-from annotate.qualification import attempts, results
-from annotate.qualification.admission import find_admission, is_time_up
-from annotate.qualification.attempt_page import render_closed, render_page
-from annotate.qualification.pages import AttemptPage, list_pages, read_answers
-from annotate.qualification.practice import find_practice
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.sent import read_rating
@@ -48,7 +48,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
     admission = find_admission(request.membership)
     practice = find_practice(request.membership)
     if admission is None or admission.test.state == QualificationTest.State.DRAFT:
-        return render(request, "annotate/qualification/attempt_none.html", {"practice": practice})
+        return render(request, "annotate/attempts/none.html", {"practice": practice})
     test = admission.test
     kinds = test.items.filter(retired_at=None).values_list("purpose", flat=True)
     n_items = test.n_items or sum(kind == Purpose.TEST for kind in kinds)
@@ -64,7 +64,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
         ],
         "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
     }
-    return render(request, "annotate/qualification/attempt_start.html", context)
+    return render(request, "annotate/attempts/start.html", context)
 
 
 @requires(Right.WORK)
@@ -153,7 +153,7 @@ def attempt_feedback(request: ProjectRequest, project: Project, attempt_uuid: uu
         "next_url": f"{show}?page={page + 1}" if page < len(pages) else "",
         "again_url": f"{show}?page={page}",
     }
-    return render(request, "annotate/qualification/attempt_feedback.html", context)
+    return render(request, "annotate/attempts/feedback.html", context)
 
 
 def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
@@ -226,7 +226,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
         "criteria": read_criteria(attempt.rubric),
         "pages": results.explain_result(attempt) if summary.shows_items else [],
     }
-    return render(request, "annotate/qualification/attempt_result.html", context)
+    return render(request, "annotate/attempts/result.html", context)
 
 
 def render_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:

@@ -8,8 +8,8 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 
+from annotate.attempts.gradable_items import ItemSpec, find_quality_criteria, is_gradable, read_spec
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, find_quality_criteria, is_gradable, read_spec
 from projects.models import Criterion, Membership
 from projects.rubric.rubrics import describe_on_page
 

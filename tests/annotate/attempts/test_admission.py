@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.models import Batch, Qualification, QualificationTest
-from annotate.qualification import admission, design
+from annotate.qualification import design, granting
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests import factories
@@ -70,11 +70,11 @@ def test_what_has_run_out_or_is_revoked_closes_the_work(
     take(annotator)
     mine = serving.claim(annotator)
     assert isinstance(mine, UUID)
-    admission.revoke(annotator=annotator, actor=manager, why="Shared the answers")
+    granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert serving.claim(annotator) == mine, "what is open can be finished"
     submitting.submit(annotator=annotator, assignment_uuid=mine, sent=answered())
     assert "ended your qualification" in reason(annotator)
-    admission.grant(annotator=annotator, actor=manager, why="A mistake")
+    granting.grant(annotator=annotator, actor=manager, why="A mistake")
     assert isinstance(serving.claim(annotator), UUID)
     submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     Qualification.objects.update(until=timezone.now() - timedelta(days=1))

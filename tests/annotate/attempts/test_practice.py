@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.attempts import attempts
+from annotate.attempts.gradable_items import read_spec
+from annotate.attempts.practice import find_practice
 from annotate.models import Attempt, QualificationTest
-from annotate.qualification import attempts, design
-from annotate.qualification.items import edit_item, read_spec
-from annotate.qualification.practice import find_practice
+from annotate.qualification import design
+from annotate.qualification.items import edit_item
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Dataset, Membership, Project

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext, pgettext
 
-from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.admission import is_time_up
-from annotate.qualification.attempts import grade_answers
-from annotate.qualification.items import find_quality_criteria
-from annotate.qualification.pages import (
+from annotate.attempts.admission import is_time_up
+from annotate.attempts.attempts import grade_answers
+from annotate.attempts.gradable_items import find_quality_criteria
+from annotate.attempts.pages import (
     AttemptPage,
     ItemAnswer,
     list_pages,
@@ -18,6 +17,7 @@ from annotate.qualification.pages import (
     rates_questions,
     read_answers,
 )
+from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import least_right
 from measures.rubric import format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria

@@ -11,6 +11,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotate.attempts.admission import find_admission, is_time_up
+from annotate.attempts.gradable_items import find_quality_criteria
+from annotate.attempts.pages import (
+    AttemptPage,
+    ItemAnswer,
+    draft_from_form,
+    draw_items,
+    find_wrong_values,
+    list_pages,
+    read_answers,
+)
+from annotate.attempts.practice import list_practice_items
 from annotate.models import (
     Attempt,
     Grant,
@@ -23,18 +35,6 @@ from annotate.onboarding.consent import explain_withdrawal, require_consent
 from annotate.onboarding.instructions import require_instructions
 from annotate.onboarding.surveys import require_survey
 from annotate.places.locking import lock_annotator
-from annotate.qualification.admission import find_admission, is_time_up
-from annotate.qualification.items import find_quality_criteria
-from annotate.qualification.pages import (
-    AttemptPage,
-    ItemAnswer,
-    draft_from_form,
-    draw_items,
-    find_wrong_values,
-    list_pages,
-    read_answers,
-)
-from annotate.qualification.practice import list_practice_items
 from annotate.rating import draft_merge
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import SentAnswers

@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from annotate.attempts import attempts
+from annotate.attempts.pages import list_pages
 from annotate.models import Attempt
-from annotate.qualification import admission, attempts, design
-from annotate.qualification.pages import list_pages
+from annotate.qualification import design, granting
 from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.open_batches import open_batch
@@ -282,7 +283,7 @@ def test_who_was_revoked_reads_the_reason(
     project: Project, annotator: Membership, manager: Membership, client: Client
 ) -> None:
     make_test(project)
-    admission.revoke(annotator=annotator, actor=manager, why="Answers were shared")
+    granting.revoke(annotator=annotator, actor=manager, why="Answers were shared")
     page = read_text(client, START)
     assert "ended your qualification" in page
     assert "Answers were shared" in page

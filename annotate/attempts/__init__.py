@@ -1,0 +1,1 @@
+"""An annotator's attempts at the qualification test and at practice: admission, pages, grading, results."""
