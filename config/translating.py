@@ -29,13 +29,9 @@ READ_BY_ANNOTATORS = (
     "annotate/models/*",
     "annotate/onboarding/*",
     "annotate/panels/links.py",
-    "annotate/payments/_entries.html",
-    "annotate/payments/_hourly.html",
-    "annotate/payments/_waits.html",
-    "annotate/payments/entries_page.py",
     "annotate/rating/*",
     "annotate/work/*",
-    "config/navigation/groups.py",
+    "config/navigation/*.py",
     "measures/rubric.py",
     "projects/access.py",
     "projects/accounts/*",
@@ -44,7 +40,6 @@ READ_BY_ANNOTATORS = (
     "projects/models/*",
     "projects/people/invitations.py",
     "projects/people/join*",
-    "projects/rubric/rubrics.py",
     "projects/web/*",
 )
 """Code, and templates below templates/, with text that annotators read.

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
+from annotate.rating.answers import explain_invalid
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
 from projects.models import Dataset, Project
-from projects.rubric.rubrics import CriterionOnPage, explain_invalid
+from projects.rubric.rubrics import CriterionOnPage
 
 
 @dataclass(frozen=True)

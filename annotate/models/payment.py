@@ -44,6 +44,13 @@ class LedgerEntry(models.Model):
         BONUS = "bonus", pgettext_lazy("pay", "bonus")
         ADJUSTMENT = "adjustment", pgettext_lazy("pay", "adjustment")
 
+    class Stage(models.TextChoices):
+        """How far an entry is on its way to the annotator, as `approved_at` and `payment` tell."""
+
+        OWED = "owed", pgettext_lazy("pay", "awaiting approval")
+        APPROVED = "approved", pgettext_lazy("pay", "approved")
+        PAID = "paid", pgettext_lazy("pay", "paid")
+
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="ledger", db_index=False)
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="ledger", db_index=False)
     kind = models.CharField(max_length=14, choices=Kind.choices)

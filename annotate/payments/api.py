@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotate.models import LedgerEntry, Payment
 from annotate.payments import ledger, paying
-from annotate.payments.entries_page import STATES, require_paying
+from annotate.payments.entries_page import BY_STAGE, Stage, require_paying
 from annotate.payments.ledger import Waiting
 from annotate.payments.paying import MOST_CENTS
 from annotate.payments.payment_file import list_lines
@@ -108,7 +108,7 @@ class BalancesSerializer(StrictSerializer):
 class EntryQuery(PageQuery):
     annotator = TextField(required=False, help_text="The annotator's pseudonym.")
     kind = serializers.ChoiceField(required=False, choices=LedgerEntry.Kind.choices)
-    state = serializers.ChoiceField(required=False, choices=list(STATES))
+    state = serializers.ChoiceField(required=False, choices=Stage.values)
 
 
 class EntrySerializer(StrictSerializer):
@@ -247,7 +247,7 @@ class EntryList(ProjectEndpoint):
             project=self.project, **{field: self.asked[name] for name, field in names.items() if name in self.asked}
         ).select_related("annotator", "batch", "payment")
         if "state" in self.asked:
-            rows = rows.filter(STATES[self.asked["state"]][1])
+            rows = rows.filter(BY_STAGE[Stage(self.asked["state"])])
         return render_page(request, rows.order_by("-id"), EntrySerializer, self.asked)
 
     @extend_schema(

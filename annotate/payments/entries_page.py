@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import pgettext_lazy
 
 from annotate.models import LedgerEntry
 from annotate.payments import ledger
@@ -15,23 +14,25 @@ from projects.access import ProjectRequest
 from projects.models import Membership, Project
 from projects.web.lists import paginate, read_word
 
-STATES = {
-    "owed": (pgettext_lazy("pay", "awaiting approval"), Q(approved_at=None)),
-    "approved": (pgettext_lazy("pay", "approved"), Q(approved_at__isnull=False, payment=None)),
-    "paid": (pgettext_lazy("pay", "paid"), Q(payment__isnull=False)),
+Stage = LedgerEntry.Stage
+BY_STAGE = {
+    Stage.OWED: Q(approved_at=None),
+    Stage.APPROVED: Q(approved_at__isnull=False, payment=None),
+    Stage.PAID: Q(payment__isnull=False),
 }
+"""The filter for the entries of each stage."""
 
 
 def render_entries(
     request: ProjectRequest, member: Membership, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     """Render a member's ledger entries with their sums; annotators and managers get different templates."""
-    state = read_word(request, "state", STATES)
+    state = read_word(request, "state", Stage.values)
     entries: QuerySet[LedgerEntry] = member.ledger.select_related(
         "payment", "made_by", "batch", "assignment__hit"
     ).order_by("-pk")
     if state:
-        entries = entries.filter(STATES[state][1])
+        entries = entries.filter(BY_STAGE[Stage(state)])
     sums = ledger.sum_by_annotator([member])[member.pk]
     page = paginate(request, entries)
     # Set on the entries of this page alone: the template can't compute it, and the list may have thousands.
@@ -44,7 +45,7 @@ def render_entries(
         "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
         "page": page,
         "state": state,
-        "states": [(key, label) for key, (label, _found) in STATES.items()],
+        "states": Stage.choices,
     }
     return render(request, template, context, status=status)
 

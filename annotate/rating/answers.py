@@ -9,8 +9,9 @@ from django_stubs_ext import StrOrPromise
 
 from annotate.places import Answer
 from annotate.rating.sent import SentAnswers
+from measures.rubric import Scale, check_value
 from projects.errors import Refused
-from projects.rubric.rubrics import CriterionOnPage, explain_invalid
+from projects.rubric.rubrics import CriterionOnPage
 
 
 class Incomplete(Refused):
@@ -65,6 +66,11 @@ def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[Criterio
     if errors:
         raise Incomplete(errors)
     return answers
+
+
+def explain_invalid(scale: Scale, value: object) -> str | None:
+    """Return what is wrong with a value on a scale, in the reader's language; None if it is valid."""
+    return check_value(scale, value, gettext=_)
 
 
 def content_sha256(sent: SentAnswers) -> str:

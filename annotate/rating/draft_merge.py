@@ -7,10 +7,11 @@ from typing import Literal, TypedDict
 
 from django.utils.translation import gettext
 
+from annotate.rating.answers import explain_invalid
 from annotate.rating.sent import MAX_COMMENT, Ratings, SentAnswers, clean_seconds
 from projects.errors import Refused
 from projects.language.characters import remove_forbidden
-from projects.rubric.rubrics import CriterionOnPage, explain_invalid
+from projects.rubric.rubrics import CriterionOnPage
 
 MAX_BYTES = 256 * 1024
 

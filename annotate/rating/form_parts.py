@@ -14,12 +14,13 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from annotate.rating.answers import explain_invalid
 from annotate.rating.draft_merge import DraftContent, read_texts
 from annotate.rating.sent import Ratings, SentAnswers
 from annotate.rating.shown import QuestionOnPage, ReferenceOnPage
 from measures.rubric import format_number
 from projects.language.languages import current_language
-from projects.rubric.rubrics import CriterionOnPage, explain_invalid, share_columns
+from projects.rubric.rubrics import CriterionOnPage, share_columns
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a rendered widget until its item is known."""

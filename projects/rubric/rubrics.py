@@ -7,9 +7,8 @@ from functools import lru_cache
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.translation import gettext
 
-from measures.rubric import CriterionSpec, Level, Scale, ScaleKind, check_value
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 from projects.rubric.presets import find_preset
@@ -111,11 +110,6 @@ def describe_on_page(criterion: Criterion) -> CriterionOnPage:
         points=points,
         marks=tuple(_point(*anchor) for anchor in sorted(texts.items())),
     )
-
-
-def explain_invalid(scale: Scale, value: object) -> str | None:
-    """Return what is wrong with a value on a scale, in the reader's language; None if it is valid."""
-    return check_value(scale, value, gettext=gettext)
 
 
 def read_scale(criterion: Criterion) -> Scale:
