@@ -28,7 +28,6 @@ READ_BY_ANNOTATORS = (
     "annotate/mailing/*",
     "annotate/models/*",
     "annotate/onboarding/*",
-    "annotate/panels/links.py",
     "annotate/rating/*",
     "annotate/work/*",
     "config/navigation/*.py",
@@ -38,7 +37,6 @@ READ_BY_ANNOTATORS = (
     "projects/guides/*",
     "projects/language/*",
     "projects/models/*",
-    "projects/people/invitations.py",
     "projects/people/join*",
     "projects/web/*",
 )

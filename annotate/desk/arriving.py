@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from annotate.models import Panel, PanelParticipant, PanelSession
 from annotate.models.panel import GLOBAL_IDS
 from annotate.onboarding import former_participants
+from annotate.onboarding.arrival_ids import ForgedLink, Ids
 from annotate.panels import participant_work, sessions
-from annotate.panels.links import ForgedLink, Ids
 from annotate.places.locking import lock_annotator
 from annotate.work import serving
 from projects import log

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from annotate.desk import arriving, session_steps
 from annotate.desk.session_steps import Kind
 from annotate.models import Assignment, Outcome, Panel, PanelSession, Survey
+from annotate.onboarding import arrival_ids
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
@@ -57,7 +58,7 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     if user is not None and not passwords.signs_in_by_panel(user):
         return _refuse(request, panel, "signed in", HTTPStatus.CONFLICT)
     try:
-        ids = links.read_ids(panel, dict(request.GET.lists()))
+        ids = arrival_ids.read_ids(panel, dict(request.GET.lists()))
         if Guesses.are_too_many(guesser) and arriving.may_be_guessed(panel=panel, ids=ids, user=user):
             return locked_out(request)
         found = arriving.arrive(panel=panel, ids=ids, user=user)
@@ -67,8 +68,8 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
         return _refuse(request, panel, why, HTTPStatus.GONE, reason=refusal.message, code=code)
     except arriving.TookPart as refusal:
         return _refuse(request, panel, "took part", HTTPStatus.FORBIDDEN, reason=refusal.message)
-    except links.BadLink as refusal:
-        if isinstance(refusal, links.ForgedLink):
+    except arrival_ids.BadLink as refusal:
+        if isinstance(refusal, arrival_ids.ForgedLink):
             Guesses.count(guesser)
         return _refuse(request, panel, "bad link", HTTPStatus.BAD_REQUEST, reason=refusal.message)
     if not found.is_let_in:

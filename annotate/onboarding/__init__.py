@@ -1,1 +1,1 @@
-"""What an annotator confirms before the work: consent, instructions, notices."""
+"""What precedes an annotator's work: arriving from a panel, consent, surveys, instructions, notices; and leaving."""

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Outcome, Panel, PanelSession
+from annotate.onboarding import arrival_ids
 from annotate.panels import links, managing, participant_work, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
@@ -142,7 +143,7 @@ def _show(
     panel: Panel,
     *,
     form: LinkForm | None = None,
-    ids: links.Ids | None = None,
+    ids: arrival_ids.Ids | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     url = absolute_url(links.make_path(panel), request)
@@ -167,7 +168,7 @@ def _show(
         "link": links.make_link(panel, url),
         "sample": links.make_sample(panel, url),
         "preset": PRESETS[Panel.Platform(panel.platform)],
-        "signing_key": links.make_key(panel) if panel.platform == links.SIGNED_PLATFORM else "",
+        "signing_key": arrival_ids.make_key(panel) if panel.platform == links.SIGNED_PLATFORM else "",
         "codes": [(label, panel.code_for(value)) for value, label in Outcome.choices],
         "page": page,
         "state": state,

@@ -13,7 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotate.models import Assignment, Hit, Judgment, Panel, PanelParticipant, PanelSession, Reservation
-from annotate.onboarding import consent, erasing
+from annotate.onboarding import arrival_ids, consent, erasing
 from annotate.panels import links, managing, participant_work, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
@@ -124,7 +124,7 @@ def test_an_id_of_somebody_else_opens_nothing(
     )
     assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 403  # trying again is no proof
     assert open_link(panel, "other", session=session_id("victim"))[1].status_code == 400  # a known session, another id
-    signature = links.sign(panel, "victim", session_id("phone"))
+    signature = arrival_ids.sign(panel, "victim", session_id("phone"))
     assert open_link(panel, "victim", session=session_id("phone"), signature=f"{signature[:-1]}x")[1].status_code == 400
     assert open_link(panel, "victim", session=session_id("phone"), signature=signature)[1].status_code == 302
     page = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text
@@ -142,7 +142,7 @@ def test_an_id_of_somebody_else_opens_nothing(
     # Who brings a proof, or is new, is not kept out by those who guess behind the same address.
     assert open_link(panel, "short", at_home, session="17")[1].status_code == 302
     assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 302
-    phone = links.sign(panel, "victim", session_id("tablet"))
+    phone = arrival_ids.sign(panel, "victim", session_id("tablet"))
     assert open_link(panel, "victim", session=session_id("tablet"), signature=phone)[1].status_code == 302
     assert open_link(panel, "next")[1].status_code == 302
 
@@ -176,7 +176,7 @@ def test_a_session_that_the_sign_in_let_in_opens_nothing_to_others(
     assert open_link(panel, "pia", session=session_id("planted"))[1].status_code == 429
     assert open_link(panel, "pia", client, session=session_id("planted"))[1].status_code == 302
     # A signature shows that the id is the platform's; a manager lets others in.
-    signature = links.sign(panel, "pia", session_id("tried"))
+    signature = arrival_ids.sign(panel, "pia", session_id("tried"))
     assert open_link(panel, "pia", session=session_id("tried"), signature=signature)[1].status_code == 302
     assert open_link(panel, "pia", session=session_id("tried"))[1].status_code == 302
     sessions.let_in(session_of(panel, "pia"), actor=manager)

@@ -26,7 +26,7 @@ from annotate.models import Assignment, Batch, Hit, Item, Judgment, PanelPartici
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
-from annotate.panels.links import Ids
+from annotate.onboarding.arrival_ids import Ids
 from annotate.panels.sessions import BY_PLATFORM, end_overdue, find_session, record
 from annotate.work import serving, submitting
 from projects.errors import Refused

@@ -21,8 +21,8 @@ from annotate.models import (
     SurveyResponse,
 )
 from annotate.onboarding import erasing
+from annotate.onboarding.arrival_ids import Ids
 from annotate.panels import managing, sessions
-from annotate.panels.links import Ids
 from annotate.panels.platforms import PRESETS
 from annotate.payments import panel_pay
 from annotate.surveys import editing
