@@ -6,6 +6,9 @@ from django.utils.crypto import salted_hmac
 from annotate.models import FormerParticipant, Panel, PanelParticipant
 from projects.models import Membership
 
+SALT = "annotate.onboarding.former_participants"
+"""Constant, so that people are recognised by the hashes that are stored, whatever this module is called."""
+
 
 def remember(member: Membership) -> None:
     """Keep the hash of a participant's id; doing it again changes nothing."""
@@ -26,4 +29,4 @@ def _hash_id(panel: Panel, external_id: str) -> list[str]:
     # Ids of a platform can be listed, so that a hash without a key would tell whose it is.
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     text = f"{panel.pk}\n{external_id}"
-    return [salted_hmac(__name__, text, secret=each, algorithm="sha256").hexdigest() for each in secrets]
+    return [salted_hmac(SALT, text, secret=each, algorithm="sha256").hexdigest() for each in secrets]

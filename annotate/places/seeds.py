@@ -5,9 +5,12 @@ from contextvars import ContextVar
 
 from django.utils.crypto import salted_hmac
 
+SALT = "annotate.places.seeds"
+"""Constant, so that what was drawn can be drawn again, whatever this module is called."""
+
 
 def _keyed(text: str) -> str:
-    return salted_hmac(__name__, text, algorithm="sha256").hexdigest()
+    return salted_hmac(SALT, text, algorithm="sha256").hexdigest()
 
 
 HIDE: ContextVar[Callable[[str], str]] = ContextVar("HIDE", default=_keyed)

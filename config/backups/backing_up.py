@@ -88,4 +88,5 @@ def _write(writer: archive.Writer, folder: Path, lost: set[str]) -> archive.Mani
 
 def fingerprint_key() -> str:
     """Return what tells whether two sites have the same SECRET_KEY, and nothing else about it."""
-    return salted_hmac(__name__, "key", algorithm="sha256").hexdigest()[:16]
+    # A constant, whatever this module is called: it is compared with what backups hold.
+    return salted_hmac("config.backups.backing_up", "key", algorithm="sha256").hexdigest()[:16]

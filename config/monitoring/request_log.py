@@ -10,6 +10,9 @@ from projects.models import Membership, User
 
 logger = logging.getLogger("concord.requests")
 
+SALT = "config.monitoring.request_log"
+"""Constant, so that a person has one name in logs of all versions, whatever this module is called."""
+
 
 def is_wanted() -> bool:
     """Return whether requests are logged: they are if the log is read by programs (LOG_FORMAT)."""
@@ -39,4 +42,4 @@ def _disguise(request: HttpRequest) -> str | None:
     user = getattr(request, "_cached_user", None) or vars(request).get("user")
     if type(user) is not User or user.pk is None:
         return None
-    return f"u-{salted_hmac(__name__, str(user.pk), algorithm='sha256').hexdigest()[:8]}"
+    return f"u-{salted_hmac(SALT, str(user.pk), algorithm='sha256').hexdigest()[:8]}"

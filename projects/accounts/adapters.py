@@ -15,6 +15,8 @@ from projects.models import User
 
 logger = logging.getLogger(__name__)
 
+SALT = "projects.accounts.adapters"
+"""Constant, so that the stored secrets can be read, whatever this module is called."""
 PURPOSE = "second factors"
 
 
@@ -27,11 +29,11 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     """How second factors are stored, and by which names apps and devices show them."""
 
     def encrypt(self, text: str) -> str:
-        return encryption.encrypt(text, salt=__name__, purpose=PURPOSE)
+        return encryption.encrypt(text, salt=SALT, purpose=PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
         """Return the secret. Raises InvalidToken if SECRET_KEY has changed since it was stored."""
-        return encryption.decrypt(encrypted_text, salt=__name__, purpose=PURPOSE)
+        return encryption.decrypt(encrypted_text, salt=SALT, purpose=PURPOSE)
 
     def get_totp_label(self, user: User) -> str:
         return user.get_username()

@@ -14,10 +14,15 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
+from annotate.onboarding import former_participants
+from annotate.places import seeds
 from annotate.work import serving
+from config.backups.backing_up import fingerprint_key
 from config.celery import app
 from config.log_formats import JsonFormatter
+from config.monitoring import request_log
 from projects.accounts import passwords
+from projects.accounts.adapters import FactorAdapter
 from projects.models import Membership, Project
 from projects.tasks import purge_deleted
 from tests.annotate.open_batches import open_batch
@@ -49,6 +54,42 @@ def test_no_file_holds_a_key_of_a_service() -> None:
     assert len(files) > 1_000
     found = [path for path in files if path != Path(__file__) and KEYS.search(path.read_text("latin-1"))]
     assert found == []
+
+
+SHORT_LIVED = {
+    "projects/accounts/first_owner.py": "a code that the start of the site shows, until somebody has typed it",
+    "projects/web/keyed_forms.py": "the secret of a form that is sent twice",
+    "projects/web/previews.py": "the numbers of a preview, until it is confirmed",
+    "projects/web/uploads.py": "the folder of an upload that waits for its form",
+}
+"""Where the name of a module is the salt of a hash, and no hash outlives an update of the site."""
+
+
+def test_what_is_stored_does_not_depend_on_names_of_modules() -> None:
+    """With the name of its module as a salt, a hash or a secret would be lost on the day that the module moves."""
+    salted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("annotate", "config", "measures", "projects", "results")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and re.search(r"salted_hmac|crypt$|\.(dumps|loads)$", ast.unparse(node.func))
+        if any(ast.unparse(each) == "__name__" for each in (*node.args, *(word.value for word in node.keywords)))
+    }
+    assert salted == set(SHORT_LIVED)
+
+
+def test_salts_stay_as_they_were(settings: Any) -> None:
+    settings.SECRET_KEY = "k"
+    settings.SECRET_KEY_FALLBACKS = []
+    assert former_participants.SALT == "annotate.onboarding.former_participants"
+    assert request_log.SALT == "config.monitoring.request_log"
+    assert seeds.secret_seed("a", 1)[:8] == "782790de"
+    assert fingerprint_key() == "c1eb048b30e4440f"
+    assert FactorAdapter().decrypt(OLD_FACTOR) == "a secret"
+
+
+OLD_FACTOR = "gAAAAABrDYYSD-ILVkcqxua2U5_baC-NHrxb50WrfAfTD8wAPYX4_iuBZt-rlLZASzZto4_FRwAwPZaDTexuH1Bw-eciFq77aA=="
+"""What an earlier version stored with the key “k”."""
 
 
 def test_no_secret_has_a_value_of_its_own() -> None:
