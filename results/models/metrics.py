@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from projects.database.figures import FiguresField
+from projects.database.figures_field import FiguresField
 from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, NEURAL_QUEUE, SCORING_QUEUE, Job
 from projects.models import Candidate, Project
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from projects.database.figures import FiguresField
+from projects.database.figures_field import FiguresField
 from projects.jobs.queue import Job
 from projects.models import Project
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.urls import reverse
 
-from projects.database.figures import FiguresField
+from projects.database.figures_field import FiguresField
 from projects.jobs.queue import LONG_QUEUE, Job
 from projects.models import Candidate, Membership, Project
 
