@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import PanelSession, ProlificStudy
-from annotate.prolific import accounts, drafting, following, groups, receiving, submissions
+from annotate.prolific import accounts, drafting, following, participant_groups, receiving, submissions
 from annotate.prolific.calling import Client
 from projects.errors import Refused
 from projects.models import Project
@@ -95,7 +95,7 @@ def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool, polls: bool) 
 
 def _fill_groups(study: ProlificStudy, client: Client) -> str:
     try:
-        groups.fill_groups(study, client)
+        participant_groups.fill_groups(study, client)
     except Refused as refusal:
         logger.warning("Filling the groups of the Prolific study %d failed: %s", study.pk, refusal.message)
         return refusal.message

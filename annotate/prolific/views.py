@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Panel, ProlificStudy, ProlificSubmission
 from annotate.panels import links
-from annotate.prolific import accounts, drafting, following, groups, reconciling, submissions, tending
+from annotate.prolific import accounts, drafting, following, participant_groups, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
 from annotate.prolific.forms import AccountForm, LimitForm, RejectForm, StudyForm
 from projects.access import ProjectRequest, Right, requires
@@ -164,7 +164,7 @@ def study_act(request: ProjectRequest, project: Project, number: int) -> HttpRes
             what = "1 approval is" if n == 1 else f"{n} approvals are"
             messages.success(request, f"{what} sent to Prolific in the next minute.")
         elif act == "groups":
-            groups.make_groups(study=study, actor=actor)
+            participant_groups.make_groups(study=study, actor=actor)
             messages.success(request, "The participant groups are on Prolific, and are kept up to date.")
     return redirect("annotate:prolific-study", project.slug, number)
 

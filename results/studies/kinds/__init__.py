@@ -2,8 +2,7 @@
 
 from results.studies.kinds import (
     correlation,
-    errors,
-    groups,
+    largest_errors,
     pairs,
     pairwise,
     redundancy,
@@ -12,10 +11,23 @@ from results.studies.kinds import (
     sweep,
     systems,
     top_n,
+    within_groups,
 )
 from results.studies.kinds.kind import About, Figures, Kind, Section
 
-MODULES = (correlation, groups, pairwise, systems, soft, significance, sweep, pairs, top_n, redundancy, errors)
+MODULES = (
+    correlation,
+    within_groups,
+    pairwise,
+    systems,
+    soft,
+    significance,
+    sweep,
+    pairs,
+    top_n,
+    redundancy,
+    largest_errors,
+)
 KINDS: dict[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
 """Kinds by the name that is stored with an evaluation, in the order in which they are offered."""
 

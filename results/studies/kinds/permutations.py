@@ -11,9 +11,9 @@ from measures.studies.permutation import Level, Permutations, Swap, bootstrap_co
 from measures.studies.significance import correct_pairs
 from results.scope.gold_settings import RESAMPLES
 from results.studies.frame import QUESTION, SOURCE, Frame
-from results.studies.kinds.groups import sort_by
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.kinds.soft import make_grid
+from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
 from results.studies.stored import store, store_number
 from results.studies.tables import Column, Missing, Table, Value, read_value

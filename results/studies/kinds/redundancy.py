@@ -19,8 +19,8 @@ from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, SOURCE, Frame
 from results.studies.intervals import Intervals
 from results.studies.joining import EXTERNAL_ID, MetricColumn
-from results.studies.kinds.groups import sort_by
 from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
+from results.studies.kinds.within_groups import sort_by
 from results.studies.repetition_frame import CRITERION, N_WORDS, UNREPEATED, RepetitionFrame, read_repetition
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation

@@ -18,8 +18,8 @@ from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, SOURCE, Frame
 from results.studies.intervals import Intervals
-from results.studies.kinds.groups import sort_by
 from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store
 from results.studies.tables import Column, Missing, Table, Value, read_value

@@ -14,7 +14,7 @@ from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
 from annotate.panels import managing, sessions
-from annotate.prolific import accounts, drafting, following, groups, reconciling, submissions, tending
+from annotate.prolific import accounts, drafting, following, participant_groups, reconciling, submissions, tending
 from annotate.prolific.calling import Client as ApiClient
 from annotate.prolific.calling import PlatformError
 from demo.fake_prolific.api import TOKEN
@@ -420,7 +420,7 @@ def test_both_sides_are_compared(connected: Fake, project: Project, manager: Mem
     page = client.get(f"/p/{project.slug}/panels/{panel.number}/prolific/").text
     assert "5 differences" in page
     assert "Approve all that finished (3)" in page
-    groups.make_groups(study=study, actor=manager)
+    participant_groups.make_groups(study=study, actor=manager)
     members.remove(target=other.member, actor=manager, why="Two accounts.", exclusion=Exclusion())
     tend(scene)
     made = connected.platform.groups[scene.study.removed_group]
@@ -462,14 +462,14 @@ def test_a_failure_is_shown_and_tried_again_later(
     assert scene.study.error == ""
     person = other.come()
     person.complete("DO\x00NE")
-    fill_groups = groups.fill_groups
+    fill_groups = participant_groups.fill_groups
 
     def fail_first(study: ProlificStudy, client: ApiClient) -> None:
         if study.pk == scene.study.pk:
             raise ValueError("A string literal cannot contain NUL (0x00) characters.")
         fill_groups(study, client)
 
-    monkeypatch.setattr(groups, "fill_groups", fail_first)
+    monkeypatch.setattr(participant_groups, "fill_groups", fail_first)
     assert tending.tend_all(now=later + tending.POLL_EVERY) == 2
     assert "unexpected error" in scene.study.error
     assert (other.study.error, person.row.entered_code) == ("", "DONE")
@@ -482,7 +482,7 @@ def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project
     open_batch(project, n_hits=2, judgments=3)
     scene = publish(connected, manager, make_prolific_panel(manager), places=9, most_places=9)
     person, removed = scene.come(), scene.come()
-    groups.make_groups(study=scene.study, actor=manager)
+    participant_groups.make_groups(study=scene.study, actor=manager)
     members.remove(target=removed.member, actor=manager, why="Two accounts.", exclusion=Exclusion())
     person.finish()
     tend(scene)
@@ -505,7 +505,7 @@ def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project
     assert not scene.study.removed_group
     assert tending.tend(scene.study.pk, is_prompt=True)
     assert "is gone from Prolific" in scene.study.error, "until it is created again"
-    groups.make_groups(study=scene.study, actor=manager)
+    participant_groups.make_groups(study=scene.study, actor=manager)
     assert connected.platform.groups[scene.study.removed_group]["participants"] == {removed.participant}
     tend(scene)
 

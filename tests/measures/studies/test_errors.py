@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measures.outcome import Undefined
-from measures.studies.errors import Span, bring_to_scale, find_span, largest_gaps, share_causes
+from measures.studies.largest_errors import Span, bring_to_scale, find_span, largest_gaps, share_causes
 
 
 @pytest.mark.parametrize(

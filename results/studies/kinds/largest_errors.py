@@ -10,7 +10,7 @@ from django import forms
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.studies.errors import Gap, bring_to_scale, find_span, largest_gaps, share_causes
+from measures.studies.largest_errors import Gap, bring_to_scale, find_span, largest_gaps, share_causes
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
