@@ -11,8 +11,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from config.monitoring import metrics, request_log, request_metrics
 from config.monitoring.health import check_health
-from projects.database.statements import count_statements
-from projects.web.questions import QUESTION, Question
+from projects.database.statement_count import count_statements
+from projects.web.body_questions import QUESTION, Question
 
 Answer = Callable[[HttpRequest], HttpResponse]
 

@@ -21,7 +21,7 @@ from urllib.parse import unquote_to_bytes
 
 from config.web.spills import Spill, Spills
 from projects.processes.frame_memory import takes_one_piece
-from projects.web.questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, Question
 
 Scope = Mapping[str, Any]
 Message = Mapping[str, Any]

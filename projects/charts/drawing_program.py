@@ -10,7 +10,7 @@ import socket
 import struct
 from typing import Any
 
-from projects.processes.frames import receive
+from projects.processes.framing import receive
 
 VERSION = "6.4"
 HEAD = struct.Struct("!?I")

@@ -23,7 +23,7 @@ from projects.importing.readers import delimited, objects, peers  # noqa: F401 -
 from projects.importing.report import FileRefused
 from projects.importing.skipping import SkippedRows
 from projects.processes.forking import Budget, serve
-from projects.processes.frames import receive_frame, send_frame
+from projects.processes.framing import receive_frame, send_frame
 
 PROGRESS_SECONDS = 0.2
 """The least time between two messages of progress."""

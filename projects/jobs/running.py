@@ -17,7 +17,7 @@ from psycopg2.errorcodes import LOCK_NOT_AVAILABLE
 from projects.database.outages import is_query_cancelled, is_unavailable
 from projects.database.replica import note_write
 from projects.database.snapshots import snapshot
-from projects.database.statements import count_statements
+from projects.database.statement_count import count_statements
 from projects.errors import Refused
 from projects.jobs import slots
 from projects.jobs.queue import DEFAULT_QUEUE, Job

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from projects.processes.frames import send_frame
+from projects.processes.framing import send_frame
 
 IDLE_SECONDS = 300
 """After this time without a request the program ends, and its memory is free."""

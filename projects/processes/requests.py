@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from projects.processes.forking import ENDED
-from projects.processes.frames import HEAD, receive_frame
+from projects.processes.framing import HEAD, receive_frame
 from projects.processes.programs import ChildProgram
 
 TICK = 0.5

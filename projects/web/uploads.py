@@ -28,8 +28,8 @@ from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.language.names import shorten_name
 from projects.models import Membership
+from projects.web.body_questions import QUESTION, BodyWelcome
 from projects.web.problems import page_or_problem
-from projects.web.questions import QUESTION, BodyWelcome
 
 View = Callable[..., HttpResponse]
 NAME_LENGTH = 200

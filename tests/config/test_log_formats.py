@@ -19,7 +19,7 @@ from config.monitoring.middleware import MeasuringMiddleware
 from projects.api import tokens
 from projects.jobs import running
 from projects.models import Dataset, Membership, Passage
-from projects.web.questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, Question
 from projects.web.request_ids import add_request_id
 from tests import factories
 from tests.people import SignIn

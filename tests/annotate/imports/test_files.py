@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project
 from projects.settings import lifecycle, purging
 from projects.web import uploads
-from projects.web.questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, Question
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
 from tests.people import SignIn

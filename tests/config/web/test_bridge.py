@@ -13,7 +13,7 @@ import pytest
 
 from config.web import bridge, spills
 from config.web.bridge import MEMORY_BYTES, Bridge, Environ, make_environ
-from projects.web.questions import QUESTION
+from projects.web.body_questions import QUESTION
 
 Start = Callable[..., Any]
 LARGE = b"0123456789abcdef" * (MEMORY_BYTES // 8)

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from projects.database import timeouts
-from projects.database.statements import StatementCount
+from projects.database.statement_count import StatementCount
 from projects.models import Membership, Project
 from tests.people import SignIn
 

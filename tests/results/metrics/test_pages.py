@@ -17,8 +17,8 @@ from pytest_django import Settings
 
 from projects.models import Membership, Project
 from projects.web import uploads
+from projects.web.body_questions import QUESTION, Question
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
-from projects.web.questions import QUESTION, Question
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
