@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.rating.versions import fetch_versions
+from annotate.rating.submitted_versions import fetch_versions
 from measures.rubric import format_number
 from projects.rubric.rubrics import frozen_criteria
 

@@ -29,7 +29,7 @@ from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
 from annotate.rating.sent import SentAnswers
-from annotate.rating.versions import ItemRemark, Record, fetch_versions, normalise_numbers
+from annotate.rating.submitted_versions import ItemRemark, Record, fetch_versions, normalise_numbers
 from projects import log
 from projects.access import Right, explain_refusal
 from projects.errors import Refused

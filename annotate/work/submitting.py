@@ -14,7 +14,7 @@ from annotate.onboarding.consent import explain_withdrawal
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import SteppedOnly, SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
 from annotate.rating.sent import SentAnswers
-from annotate.rating.versions import fetch_versions, normalise_numbers
+from annotate.rating.submitted_versions import fetch_versions, normalise_numbers
 from projects import log
 from projects.access import Right, explain_refusal
 from projects.errors import Refused
