@@ -14,7 +14,7 @@ from projects.database.snapshots import SnapshotGone, join_snapshot
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Candidate
-from results.metrics.answers import Slice, read_answers
+from results.metrics.candidate_slices import Slice, read_answers
 from results.metrics.storing import Column, copy_scores, delete_scores, needs_counts
 from results.metrics.summarising import Sums
 from results.models import MetricChunk, MetricScore

@@ -18,7 +18,7 @@ from results.learned import checkpoints
 from results.learned.checkpoints import Checkpoint
 from results.learned.choices import is_learned
 from results.metrics import chunks
-from results.metrics.answers import SLICE, Slice, count_candidates, read_answers
+from results.metrics.candidate_slices import SLICE, Slice, count_candidates, read_answers
 from results.metrics.chunk_scores import shift_progress
 from results.metrics.chunks import Found, can_share, score_in_chunks
 from results.metrics.metric_key import find_owner, make_metric_key

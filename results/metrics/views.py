@@ -17,7 +17,7 @@ from projects.jobs.pages import REFRESH_SECONDS
 from projects.models import Project
 from projects.tables.responses import answer_table
 from results.metrics import computing
-from results.metrics.answers import count_candidates
+from results.metrics.candidate_slices import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported

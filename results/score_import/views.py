@@ -20,7 +20,7 @@ from projects.web.forms import choose_status
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
-from results.metrics.answers import count_candidates
+from results.metrics.candidate_slices import count_candidates
 from results.models import ScoreFile
 from results.score_import import importing
 from results.score_import.forms import ScoreFileForm, ScoreOptionsForm, TakeForm, read_initial

@@ -12,7 +12,7 @@ from measures.gold_rules import GoldRule
 from measures.neural.lerc.rows import HIGHEST, Row
 from measures.rubric import has_order
 from projects.errors import Refused
-from results.metrics.answers import join_documents
+from results.metrics.candidate_slices import join_documents
 from results.models import JudgmentSet
 from results.sets import archive, freezing
 from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL, PASSAGES

@@ -16,7 +16,7 @@ from projects.charts.specs import swept
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
-from results.metrics.answers import read_answers
+from results.metrics.candidate_slices import read_answers
 from results.metrics.registry import find_metric, load_metrics
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows

@@ -11,7 +11,7 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project, Reference
-from results.metrics import answers as metrics_answers
+from results.metrics import candidate_slices as metrics_answers
 from results.metrics import computing
 from results.models import MetricRun, MetricScore
 from tests.concurrency import all_at_once
