@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from annotate.frames.judgments_frame import fetch_judgments
+from measures.annotator_pairs import QUADRATIC, UNWEIGHTED, PairAgreement, Pairs, pair_agreements
 from measures.columns import ANNOTATOR, GROUP, QUESTION_TYPE, UNIT, VALUE
 from measures.outcome import Undefined
-from measures.pairs import QUADRATIC, UNWEIGHTED, PairAgreement, Pairs, pair_agreements
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from measures.rubric import NO_ORDER, Level
 from projects.models import Project

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from measures.pairs import QUADRATIC
+from measures.annotator_pairs import QUADRATIC
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.amounts import format_score

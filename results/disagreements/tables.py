@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from measures.pairs import QUADRATIC
+from measures.annotator_pairs import QUADRATIC
 from projects.language.amounts import plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Name, Table, Value

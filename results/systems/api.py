@@ -15,7 +15,7 @@ from results.scope.human_sources import CHOICES, find_human_sources
 from results.scope.scopes import read_scope, warn_of_no_order
 from results.scores.forms import GoldForm
 from results.systems.forms import SystemsForm
-from results.systems.pairs import TESTS, Measure
+from results.systems.system_pairs import TESTS, Measure
 from results.systems.warnings import list_warnings
 
 

@@ -5,7 +5,7 @@ from projects.charts.drawing import Chart
 from results.scope.gold_settings import ITEMS, PASSAGES
 from results.scores.charts import Figures
 from results.systems.pair_tables import chart_pairs
-from results.systems.pairs import GRAHAM2016
+from results.systems.system_pairs import GRAHAM2016
 
 
 def chart_systems(figures: Figures, *, key: str) -> list[Chart]:

@@ -11,7 +11,7 @@ from measures.system_pairs import PairTest
 from projects.models import Project
 from results.scope.forms import BatchField, ScopeForm
 from results.scope.human_sources import IN, explain_human_sources
-from results.systems.pairs import TESTS, Measure
+from results.systems.system_pairs import TESTS, Measure
 
 
 class SystemsForm(ScopeForm):

@@ -7,7 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Table, Value
-from results.systems.pairs import TESTS, Measure
+from results.systems.system_pairs import TESTS, Measure
 from results.systems.warnings import list_notes
 
 Figures = Mapping[str, Any]

@@ -24,7 +24,7 @@ from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.scope.human_sources import APART
 from results.scope.passages import count_effective
 from results.scope.scopes import has_simulated, read_scopes
-from results.systems.pairs import (
+from results.systems.system_pairs import (
     GRAHAM2016,
     RATINGS_INDEPENDENT,
     Measure,

@@ -22,7 +22,7 @@ from results.scope.human_sources import CHOICES, keep_choice
 from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 from results.systems.pair_tables import tabulate_pairs
-from results.systems.pairs import GRAHAM2016
+from results.systems.system_pairs import GRAHAM2016
 from results.systems.warnings import list_warnings, name_excluded, warn_of_categories
 
 TEMPLATE = "results/systems/show.html"

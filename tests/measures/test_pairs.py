@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from measures.annotator_pairs import PairAgreement, Pairs, nominal_kappa, pair_agreements, quadratic_kappa
 from measures.outcome import Undefined
-from measures.pairs import PairAgreement, Pairs, nominal_kappa, pair_agreements, quadratic_kappa
 from tests.measures.frames import CANONICAL, from_table
 
 SCORES = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40)

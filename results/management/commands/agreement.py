@@ -9,9 +9,9 @@ from annotate.batches.trials import list_trials
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage, default_stage
+from measures.annotator_pairs import QUADRATIC, UNWEIGHTED, pair_agreements
 from measures.ceiling import Design
 from measures.outcome import Undefined
-from measures.pairs import QUADRATIC, UNWEIGHTED, pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused

@@ -3,7 +3,7 @@
 from results.studies.kinds import (
     correlation,
     largest_errors,
-    pairs,
+    minimal_pairs,
     pairwise,
     redundancy,
     significance,
@@ -23,7 +23,7 @@ MODULES = (
     soft,
     significance,
     sweep,
-    pairs,
+    minimal_pairs,
     top_n,
     redundancy,
     largest_errors,

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from annotate.models import Judgment
-from measures.pairs import Pairs, pair_agreements
+from measures.annotator_pairs import Pairs, pair_agreements
 from projects.jobs.queue import Job
 from projects.jobs.running import run
 from projects.models import Candidate, Membership, Project

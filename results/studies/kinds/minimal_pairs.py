@@ -19,7 +19,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.frame import DATASET, Frame
 from results.studies.kinds.kind import Figures, Kind
-from results.studies.kinds.pairs_tables import make_sections
+from results.studies.kinds.minimal_pairs_tables import make_sections
 from results.studies.pair_frame import GIVEN, GOLDS, PHENOMENON, PairFrame, read_pairs
 from results.studies.settings import Settings
 from results.studies.stored import Steps
