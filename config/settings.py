@@ -67,7 +67,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "projects.web.headers.HeadersMiddleware",
     "projects.web.uploads.UploadLimitMiddleware",
-    "projects.accounts.sessions.SessionMiddleware",
+    "projects.accounts.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -220,7 +220,7 @@ CACHES = {
     },
 }
 
-SESSION_ENGINE = "projects.accounts.sessions"
+SESSION_ENGINE = "projects.accounts.session_store"
 # From the sign-in on, however often the session is saved.
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True

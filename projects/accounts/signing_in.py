@@ -16,7 +16,7 @@ from django.utils.crypto import constant_time_compare
 
 from projects.access import has_second_factor
 from projects.accounts import passwords
-from projects.accounts.sessions import SIGNED_IN
+from projects.accounts.session_store import SIGNED_IN
 from projects.models import User
 from projects.web.client_address import client_address
 

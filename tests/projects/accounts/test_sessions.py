@@ -7,7 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from projects.accounts.sessions import BACKEND, EARLIER_BACKEND, SessionStore
+from projects.accounts.session_store import BACKEND, EARLIER_BACKEND, SessionStore
 from projects.database import sign_ins
 from projects.models import User
 from tests.factories import make_membership, make_project, make_user
