@@ -165,7 +165,7 @@ class Crew:
     def _ask_again(self, who: int) -> None:
         from demo.simulating.texts import worth_when_degraded
         from measures.degrading import DegradedText, PhraseBook, degrade
-        from measures.tokens import token_f1
+        from measures.token_overlap import token_f1
 
         n_hits = len(self.done[who])
         asked = [control.kind for control in self.controls[who]]

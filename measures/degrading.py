@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from measures.outcome import Undefined
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 
 LEAST_DROP = 0.1
 """The token F1 of a degraded answer with its original is at most 1 minus this. Otherwise the random phrase may repeat

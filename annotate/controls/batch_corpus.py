@@ -11,7 +11,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_id_sql
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 from projects.models import Reference
 
 GOOD_F1 = 0.5

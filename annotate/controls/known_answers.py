@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotate.models import Batch, Item
 from annotate.models.conditions import is_collected, is_counted, is_judgeable, is_work
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 from projects.models import Criterion
 
 TOP_SHARE = 0.75

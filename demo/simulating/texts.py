@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from demo import corpus
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 
 Rng = np.random.Generator
 N_QUESTIONS = 3

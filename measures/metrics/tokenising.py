@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from measures.tokens import tokens
+from measures.token_overlap import tokens
 
 Tokeniser = Callable[[str], list[str]]
 

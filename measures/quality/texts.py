@@ -8,7 +8,7 @@ import numpy as np
 from measures.correlation import spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.tokens import token_f1, tokens
+from measures.token_overlap import token_f1, tokens
 
 LEAST_ITEMS = 10
 """Over fewer items a rank correlation is mostly noise: its standard error is above 0.3."""
@@ -70,7 +70,7 @@ def measure_text(candidate: str, references: Sequence[str]) -> TextFeatures:
     Returns
     -------
     TextFeatures
-        Words are those of `measures.tokens`. NaN without a reference that has a word.
+        Words are those of `measures.token_overlap`. NaN without a reference that has a word.
 
     Examples
     --------

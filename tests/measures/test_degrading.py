@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from measures.degrading import LEAST_DROP, MOST_INSERTED, DegradedText, PhraseBook, degrade, measure_yields, n_replaced
 from measures.outcome import Undefined
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 
 BOOK = PhraseBook.of([("elsewhere", " ".join(f"other{n}" for n in range(40))), ("far", "a green hill far away")])
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measures.metrics import score
-from measures.tokens import token_f1
+from measures.token_overlap import token_f1
 
 TEXTS = st.text(alphabet="ab. ", max_size=12) | st.lists(st.sampled_from(["a", "the", "b", "c", "d"])).map(" ".join)
 
