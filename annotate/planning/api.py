@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from annotate.models import Batch, OverlapPlan
 from annotate.planning import plans
+from annotate.planning.hit_presentation import read_presentation
 from annotate.planning.overlap import MAX_JUDGMENTS, read_rules
-from annotate.planning.presentation import read_presentation
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
     PageQuery,

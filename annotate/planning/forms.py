@@ -10,8 +10,8 @@ from django.utils.text import capfirst
 
 from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
+from annotate.planning.hit_presentation import Presentation
 from annotate.planning.overlap import ANY, MAX_JUDGMENTS, Rule, count_judgments_wanted
-from annotate.planning.presentation import Presentation
 from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Dataset, Project, Question
 from projects.web.forms import EditForm

@@ -24,8 +24,8 @@ from annotate.batches.workload import (
 )
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.planning.coverage import fetch_coverage, fetch_open_hits
+from annotate.planning.hit_presentation import Presentation, read_presentation
 from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules
-from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused

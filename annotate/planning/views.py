@@ -13,6 +13,7 @@ from annotate.batches import trials
 from annotate.batches.progress import fetch_progress
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.forms import CollectionForm, PlanForm, StartForm
+from annotate.planning.hit_presentation import Presentation, read_presentation
 from annotate.planning.overlap import MOCHA, Rule, are_by_type, read_rules
 from annotate.planning.plans import (
     Figures,
@@ -24,7 +25,6 @@ from annotate.planning.plans import (
     price_plan,
     start_plan,
 )
-from annotate.planning.presentation import Presentation, read_presentation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused

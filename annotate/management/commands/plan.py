@@ -6,9 +6,9 @@ from django.core.management.base import CommandParser
 
 from annotate.batches.costs import describe_cost
 from annotate.models import Batch, OverlapPlan
+from annotate.planning.hit_presentation import read_presentation
 from annotate.planning.overlap import MOCHA, Rule, read_rules
 from annotate.planning.plans import Figures, change_plan, create_plan, find_trial_use, price_plan, start_plan
-from annotate.planning.presentation import read_presentation
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
