@@ -6,7 +6,7 @@ from typing import Any
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan, check_plan
 from annotate.models import Batch
-from annotate.models.plan import OverlapPlan
+from annotate.models.overlap_plan import OverlapPlan
 from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Membership, Project

@@ -4,10 +4,10 @@ from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevi
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.controls import ControlJob
 from annotate.models.imports import Import
+from annotate.models.overlap_plan import OverlapPlan
 from annotate.models.panel import FormerParticipant, Outcome, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.models.panel_payment import PanelPayment
 from annotate.models.payment import LedgerEntry, Payment
-from annotate.models.plan import OverlapPlan
 from annotate.models.prolific import (
     ProlificAccount,
     ProlificBonus,

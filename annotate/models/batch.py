@@ -5,8 +5,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from annotate.models.overlap_plan import OverlapPlan
 from annotate.models.pay import compute_hit_pay
-from annotate.models.plan import OverlapPlan
 from projects.models import Candidate, Consent, Instructions, Membership, Passage, Project, Question, Rubric
 
 ROUND = 2**32
