@@ -32,8 +32,8 @@ from projects.tables.writing import FORMS
 from results.models import Training
 from results.training import requesting
 from results.training.forms import LARGEST_SEED, MOST_NUMBERS, fill_in
-from results.training.plan import SPLITS
 from results.training.tables import list_tables
+from results.training.training_plan import SPLITS
 
 
 class TrainingQuery(PageQuery):

@@ -7,7 +7,7 @@ from projects.tables.reading import read_value
 from projects.tables.tables import Estimate, Missing
 from results.models import Training
 from results.training.figures import METRIC
-from results.training.plan import Plan
+from results.training.training_plan import Plan
 
 _ABOUT = (
     "A metric of answers to questions, trained on human judgments with Concord (LERC: Chen et al. 2020, MOCHA). Its "

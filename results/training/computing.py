@@ -28,8 +28,8 @@ from projects.web.uploads import delete_path
 from results.models import JudgmentSet, Training
 from results.training import card, files, pretraining, requesting
 from results.training.figures import HELD_OUT, store_figures, store_variant
-from results.training.plan import Plan
 from results.training.reading import Judged, read_set
+from results.training.training_plan import Plan
 
 SPEED_SECONDS = 4.0
 """For how long the speed of an encoder is measured."""

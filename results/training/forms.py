@@ -13,9 +13,9 @@ from projects.errors import Refused
 from projects.models import Dataset, Passage, Project
 from results.models import JudgmentSet, Training
 from results.scope.gold_settings import SEED
-from results.training.plan import DRAWN, OF_SET, SPLITS, Plan
 from results.training.reading import list_criteria
 from results.training.requesting import NAME_LENGTH, list_encoders
+from results.training.training_plan import DRAWN, OF_SET, SPLITS, Plan
 
 LARGEST_SEED = 2**31 - 1
 MOST_NUMBERS = 10

@@ -15,7 +15,7 @@ from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from results.models import Training
 from results.training import files
-from results.training.plan import Plan
+from results.training.training_plan import Plan
 
 FILE = "pretraining.jsonl"
 FIELDS = ("passage", "question", "answer_1", "answer_2")

@@ -14,8 +14,8 @@ from projects.jobs import queue
 from projects.models import Act, Membership, Project
 from results.models import JudgmentSet, Training
 from results.training import files
-from results.training.plan import Plan
 from results.training.reading import check_set, list_criteria
+from results.training.training_plan import Plan
 
 NAME_LENGTH = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -20,9 +20,9 @@ from projects.web.refusals import refusals
 from results.models import Training
 from results.training import requesting
 from results.training.forms import TrainingForm
-from results.training.plan import Plan
 from results.training.presentation import describe_cost, list_parts, list_stats
 from results.training.tables import list_charts, list_tables
+from results.training.training_plan import Plan
 
 
 @requires(Right.READ)

@@ -15,9 +15,9 @@ from results.metrics.metric_key import find_owner
 from results.models import Training
 from results.training import computing, pretraining, requesting
 from results.training.forms import fill_in
-from results.training.plan import SPLITS
 from results.training.presentation import describe_cost
 from results.training.tables import list_tables
+from results.training.training_plan import SPLITS
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
 PLAIN = ("name", "criterion", "encoder", "held_out", "splits", "max_length", "epochs", "batch_size", "seed", "table")

@@ -18,7 +18,7 @@ from projects.models import Membership, Project
 from results.models import JudgmentSet, Training
 from results.training import computing, requesting
 from results.training.figures import store_figures, store_variant
-from results.training.plan import Plan
+from results.training.training_plan import Plan
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.measures.neural.tiny_models import WORDS, TinyModels
 from tests.results.judged_batches import judge as judge_batch

@@ -22,9 +22,9 @@ from results.models import JudgmentSet, MetricRun, Training
 from results.sets import freezing
 from results.training import computing, files, requesting
 from results.training.forms import TrainingForm
-from results.training.plan import Plan
 from results.training.reading import read_set
 from results.training.tables import list_charts, list_tables
+from results.training.training_plan import Plan
 from tests.factories import make_candidates, make_membership, make_project, make_question
 from tests.measures.neural.tiny_models import TinyModels
 from tests.people import SignIn
