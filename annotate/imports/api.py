@@ -26,7 +26,7 @@ from projects.api.serializers import (
 )
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
-from projects.importing.options import DECIMALS, DROP_EQUAL, REPEATED, parse_labels
+from projects.importing.import_options import DECIMALS, DROP_EQUAL, REPEATED, parse_labels
 from projects.models import Dataset, Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "|"}

@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from annotate.imports.labels import read_labels
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options, Preview
-from projects.importing.options import EVERY_DATASET, parse_labels
+from projects.importing.import_options import EVERY_DATASET, parse_labels
 from projects.models import Dataset
 
 DETECT = "auto-detect"

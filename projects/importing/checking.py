@@ -19,9 +19,9 @@ from projects.importing.fields import (
     normal_name,
     plan_columns,
 )
+from projects.importing.import_options import CriterionColumn, Options, fingerprint, normal_label
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
-from projects.importing.options import CriterionColumn, Options, fingerprint, normal_label
 from projects.importing.readers import Reader, open_reader
 from projects.importing.report import Broken, FileRefused, Notes, Problem, Report, Warned
 from projects.importing.rows import CandidateRows

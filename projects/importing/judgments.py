@@ -6,8 +6,8 @@ from typing import Any
 
 from measures.rubric import check_value
 from projects.importing.fields import Plan, normal_name
+from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
-from projects.importing.options import CriterionColumn, Options
 from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values

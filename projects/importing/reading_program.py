@@ -17,8 +17,8 @@ import orjson
 
 from projects.errors import Refused
 from projects.importing import checking, folders, kept_rows
+from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
-from projects.importing.options import CriterionColumn, Options
 from projects.importing.readers import delimited, objects, peers  # noqa: F401 - loaded once for all children
 from projects.importing.report import FileRefused
 from projects.importing.skipping import SkippedRows

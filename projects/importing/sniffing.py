@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from projects.importing.options import FORMATS
+from projects.importing.import_options import FORMATS
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from projects.importing.import_options import PEERS, Options
 from projects.importing.limits import Limits
-from projects.importing.options import PEERS, Options
 from projects.importing.readers.base import Reader, Record
 from projects.importing.report import Broken, Notes
 from projects.importing.sniffing import detect_format

@@ -10,7 +10,7 @@ from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, FileRefused, Kind
 from projects.importing.checking import check
-from projects.importing.options import ADDED_LATER, Options, fingerprint, parse_label, parse_labels
+from projects.importing.import_options import ADDED_LATER, Options, fingerprint, parse_label, parse_labels
 from projects.rubric.forms import CriterionForm
 from tests.projects.importing.conftest import Desk
 from tests.projects.importing.test_archives import xlsx
