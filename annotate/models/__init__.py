@@ -2,7 +2,7 @@
 
 from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
-from annotate.models.controls import ControlJob
+from annotate.models.control_job import ControlJob
 from annotate.models.imports import Import
 from annotate.models.overlap_plan import OverlapPlan
 from annotate.models.panel import FormerParticipant, Outcome, Panel, PanelParticipant, PanelSession, Reservation
