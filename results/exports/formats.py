@@ -8,7 +8,7 @@ from annotate.frames.stages import Stage
 from projects.errors import Refused
 from results.exports.aggregated import select_aggregated
 from results.exports.choices import Choices
-from results.exports.controls import select_controls
+from results.exports.control_ratings import select_controls
 from results.exports.long import select_lines, select_long
 from results.exports.mocha import ENTRIES_OPEN, close_entries, select_mocha
 from results.exports.streaming import LINES, Statement
