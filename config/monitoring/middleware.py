@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from config.monitoring import metrics, request_log, request_metrics
+from config.monitoring import prometheus, request_log, request_metrics
 from config.monitoring.health import check_health
 from projects.database.statement_count import count_statements
 from projects.web.body_questions import QUESTION, Question
@@ -62,7 +62,7 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     # Compared as bytes: the header may have any characters, and the comparison takes as long for all of them.
     if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode()):
         return _say(HTTPStatus.FORBIDDEN, "Send the token of METRICS_TOKEN in the header “Authorization: Bearer …”.")
-    return HttpResponse(metrics.render(), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(prometheus.render(), content_type=CONTENT_TYPE_LATEST)
 
 
 def _say(status: HTTPStatus, sentence: str) -> HttpResponse:

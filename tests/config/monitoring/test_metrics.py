@@ -22,7 +22,7 @@ from annotate.models import ControlJob
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from config import env
-from config.monitoring import metrics, request_metrics
+from config.monitoring import prometheus, request_metrics
 from projects.models import Membership, Pulse
 from tests import debian, factories
 
@@ -40,7 +40,7 @@ def read(text: str) -> dict[tuple[str, tuple[str, ...]], float]:
 
 
 def test_only_the_token_of_the_settings_opens_them(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "render", lambda: b"")
+    monkeypatch.setattr(prometheus, "render", lambda: b"")
     for token, header, status in [
         ("", f"Bearer {TOKEN}", 404),
         ("", "Bearer ", 404),
@@ -93,9 +93,9 @@ def test_they_count_the_work_of_the_site(
         "claimed": 1,
         "submitted": 1,
     }
-    assert found["concord_hits_per_minute", ()] == 1 / metrics.WINDOW_MINUTES
-    assert found["concord_judgments_per_minute", ()] == 3 / metrics.WINDOW_MINUTES
-    assert found["concord_claims_per_minute", ()] == 2 / metrics.WINDOW_MINUTES
+    assert found["concord_hits_per_minute", ()] == 1 / prometheus.WINDOW_MINUTES
+    assert found["concord_judgments_per_minute", ()] == 3 / prometheus.WINDOW_MINUTES
+    assert found["concord_claims_per_minute", ()] == 2 / prometheus.WINDOW_MINUTES
     assert found["concord_jobs", ("controljob", "queued")] == 1
     assert found["concord_jobs", ("import", "queued")] == 0
     assert found["concord_oldest_job_seconds", ("controljob", "queued")] >= 0
@@ -116,7 +116,7 @@ def test_they_count_the_work_of_the_site(
     def fail(database: object) -> Any:
         raise psycopg2.OperationalError
 
-    monkeypatch.setattr(metrics, "_READERS", (metrics._read_places, fail))
+    monkeypatch.setattr(prometheus, "_READERS", (prometheus._read_places, fail))
     left = read(Client().get("/metrics", headers={"authorization": f"Bearer {TOKEN}"}).text)
     assert ("concord_check_ok", ("worker",)) in left
     assert ("concord_places", (number, "open")) not in left
