@@ -21,7 +21,7 @@ from projects.errors import TooManyRequests
 from projects.language.names import shorten_name
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.client_address import client_address
-from projects.web.problems import LONGEST_NAME, answer_exception
+from projects.web.problem_responses import LONGEST_NAME, answer_exception
 from projects.web.uploads import stop_if_asked
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]

@@ -16,7 +16,7 @@ from drf_spectacular.openapi import AutoSchema
 from projects.access import describes_api
 from projects.api.reference import list_chapters
 from projects.web.links import absolute_url
-from projects.web.problems import MEDIA_TYPE
+from projects.web.problem_responses import MEDIA_TYPE
 
 MEDIA_TYPE_OF_OPENAPI = "application/vnd.oai.openapi+json"
 PROBLEMS = {

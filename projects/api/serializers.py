@@ -14,7 +14,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 
 from projects.database.snapshots import snapshot
 from projects.language.names import shorten_name
-from projects.web.problems import LONGEST_NAME
+from projects.web.problem_responses import LONGEST_NAME
 from projects.web.typed_texts import check_typed
 
 PAGE_SIZE = 100

@@ -11,7 +11,7 @@ from django.views import defaults
 from projects.database.outages import is_unavailable
 from projects.downloads import FileMissing
 from projects.web.cached_templates import include_cached
-from projects.web.problems import FOLDER, NOT_THERE, problem
+from projects.web.problem_responses import FOLDER, NOT_THERE, problem
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

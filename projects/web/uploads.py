@@ -29,7 +29,7 @@ from projects.language.amounts import format_number
 from projects.language.names import shorten_name
 from projects.models import Membership
 from projects.web.body_questions import QUESTION, BodyWelcome
-from projects.web.problems import page_or_problem
+from projects.web.problem_responses import page_or_problem
 
 View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
