@@ -12,8 +12,8 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn
+from projects.importing.check_report import FileRefused, Problem
 from projects.importing.judgments import BETWEEN
-from projects.importing.report import FileRefused, Problem
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
 

@@ -5,7 +5,7 @@ from typing import Any
 from annotate.imports.staging import count, create, refuse_rows
 from annotate.models.conditions import is_counted, is_judgeable, is_member
 from projects.importing import Checked, Report
-from projects.importing.report import LINE
+from projects.importing.check_report import LINE
 from projects.models import Project
 
 NOT_IMPORTED = {

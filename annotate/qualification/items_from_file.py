@@ -12,11 +12,11 @@ from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification.items import MOST_ITEMS, Purpose, add_items
 from projects.errors import Refused
 from projects.importing import Preview, isolated
+from projects.importing.check_report import Broken, FileRefused, Notes, Problem
 from projects.importing.fields import Plan, normal_name, plan_columns
 from projects.importing.import_options import Options
 from projects.importing.limits import MIB, Limits
 from projects.importing.readers import Reader
-from projects.importing.report import Broken, FileRefused, Notes, Problem
 from projects.importing.skipping import SkippedFile, SkippedRows
 from projects.importing.values import MAYBE_THOUSANDS, PLAIN_NUMBER, Values
 from projects.models import Membership

@@ -19,11 +19,11 @@ of `FIELDS` by exact name (`passage_id`, `question_id`, `references` as texts or
 those under `metadata.concord.metadata` become the candidate's metadata again. So exports can be imported without loss.
 """
 
+from projects.importing.check_report import FileRefused, Problem, Report, Warned
 from projects.importing.checking import SKIPPED_NAME, Checked, Kind, Preview, load, save
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS
 from projects.importing.import_options import FORMATS, CriterionColumn, Options, fingerprint
 from projects.importing.limits import DEFAULT_LIMITS, Limits
-from projects.importing.report import FileRefused, Problem, Report, Warned
 from projects.importing.spool import TABLES, Spool
 from projects.importing.text import ENCODINGS
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from projects.importing.check_report import Broken, FileRefused, Notes, Problem, Report, Warned
 from projects.importing.fields import (
     CANDIDATE_IDS,
     JUDGMENT_FIELDS,
@@ -23,7 +24,6 @@ from projects.importing.import_options import CriterionColumn, Options, fingerpr
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.readers import Reader, open_reader
-from projects.importing.report import Broken, FileRefused, Notes, Problem, Report, Warned
 from projects.importing.rows import CandidateRows
 from projects.importing.skipping import SkippedFile, SkippedRows
 from projects.importing.spool import Spool

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from projects.errors import Refused
-from projects.importing.report import Broken
+from projects.importing.check_report import Broken
 from projects.language.names import shorten_name
 
 FIELDS = {

@@ -24,6 +24,7 @@ from django.conf import settings
 
 from projects.errors import Refused
 from projects.importing import checking
+from projects.importing.check_report import FileRefused, Notes, Problem, Warned
 from projects.importing.checking import Checked, Kind, OnProgress, Preview
 from projects.importing.fields import Plan
 from projects.importing.folders import Part
@@ -32,7 +33,6 @@ from projects.importing.kept_rows import KeptReader, is_kept
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.readers import Reader
 from projects.importing.reading_program import describe_refusal, dump_criteria, dump_skipped, load_skipped
-from projects.importing.report import FileRefused, Notes, Problem, Warned
 from projects.importing.skipping import SkippedRows
 from projects.importing.spool import Spool
 from projects.processes.forking import Budget

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from measures.rubric import check_value
+from projects.importing.check_report import Broken, Notes, Report
 from projects.importing.fields import Plan, normal_name
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
-from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
 from projects.language.names import shorten_name

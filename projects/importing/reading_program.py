@@ -17,10 +17,10 @@ import orjson
 
 from projects.errors import Refused
 from projects.importing import checking, folders, kept_rows
+from projects.importing.check_report import FileRefused
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
 from projects.importing.readers import delimited, objects, peers  # noqa: F401 - loaded once for all children
-from projects.importing.report import FileRefused
 from projects.importing.skipping import SkippedRows
 from projects.processes.forking import Budget, serve
 from projects.processes.framing import receive_frame, send_frame

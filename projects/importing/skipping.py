@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from projects.database.csv import guard_text, write_row
+from projects.importing.check_report import LINE, Causes, FileRefused, Problem
 from projects.importing.readers.base import Record
-from projects.importing.report import LINE, Causes, FileRefused, Problem
 
 MOST_PASSES = 20
 """Readings of a file: without some rows others may become wrong, but seldom more than once."""

@@ -2,8 +2,8 @@
 
 from pathlib import Path, PurePosixPath
 
+from projects.importing.check_report import Broken
 from projects.importing.import_options import FORMATS
-from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 HEAD_BYTES = 4096

@@ -7,8 +7,8 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import cast
 
+from projects.importing.check_report import Broken, Notes
 from projects.importing.limits import Limits
-from projects.importing.report import Broken, Notes
 
 ENCODINGS = {
     "utf-8": "UTF-8",

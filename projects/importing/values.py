@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from projects.importing.check_report import Notes
 from projects.importing.import_options import normal_label
 from projects.importing.limits import Limits
 from projects.importing.readers.json_values import DECODER
-from projects.importing.report import Notes
 from projects.language.characters import find_forbidden
 from projects.language.names import shorten_name
 

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from projects.database.csv import guard_text, write_row
+from projects.importing.check_report import Notes
 from projects.importing.limits import Limits
-from projects.importing.report import Notes
 from projects.language.names import shorten_name
 
 KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem, isolated
-from projects.importing.report import Broken
+from projects.importing.check_report import Broken
 from projects.jobs.running import OnProgress
 from projects.language.names import shorten_name
 from projects.models import Project

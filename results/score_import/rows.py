@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.patterns import Floats
+from projects.importing.check_report import Broken
 from projects.importing.fields import SYNONYMS, normal_name, plan_columns
-from projects.importing.report import Broken
 from projects.importing.values import ID_LENGTH, MAYBE_THOUSANDS, describe_type
 from projects.language.names import shorten_name
 from results.metrics.storing import LARGEST

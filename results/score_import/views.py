@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.imports.forms import CorrectedFileForm
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import FileMissing, send_file
-from projects.importing.report import LINE
+from projects.importing.check_report import LINE
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.forms import choose_status

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from projects.importing.check_report import Broken, Notes
 from projects.importing.import_options import PEERS, Options
 from projects.importing.limits import Limits
 from projects.importing.readers.base import Reader, Record
-from projects.importing.report import Broken, Notes
 from projects.importing.sniffing import detect_format
 
 __all__ = ["Reader", "Record", "open_reader"]

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from projects.importing.check_report import Broken, Notes
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
-from projects.importing.report import Broken, Notes
 from projects.language.characters import find_forbidden
 from projects.language.names import shorten_name
 

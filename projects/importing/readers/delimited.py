@@ -4,10 +4,10 @@ import csv
 from collections.abc import Iterator
 from io import TextIOWrapper
 
+from projects.importing.check_report import Broken
 from projects.importing.delimiters import DELIMITERS, SAMPLE_CHARS, detect_decimal, detect_delimiter, read_declared
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, fit_row, trim_header
-from projects.importing.report import Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 
 # The limit holds for the whole process. Its default of 128 kB would refuse long passages.

@@ -10,8 +10,8 @@ import re
 from io import TextIOWrapper
 from typing import Any
 
+from projects.importing.check_report import Broken
 from projects.importing.limits import Limits
-from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 SPACE = " \t\r\n"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from io import TextIOWrapper
 from typing import Any
 
+from projects.importing.check_report import LINE, Broken
 from projects.importing.fields import IN_METADATA, OWN_METADATA, count_keys
 from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import (
@@ -16,7 +17,6 @@ from projects.importing.readers.json_values import (
     explain,
     explain_value,
 )
-from projects.importing.report import LINE, Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 from projects.importing.values import describe_type
 from projects.language.names import shorten_name

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from projects.importing.check_report import Broken
 from projects.importing.readers.base import Reader, Record, checked_header
-from projects.importing.report import Broken
 from projects.language.names import shorten_error, shorten_name
 
 MOST_ROWS = 64

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from projects.importing.check_report import Broken
 from projects.importing.fields import IN_METADATA
 from projects.importing.readers.base import Record
 from projects.importing.readers.objects import JsonlReader, JsonReader
-from projects.importing.report import Broken
 from projects.importing.sniffing import first_character
 from projects.importing.values import describe_type
 

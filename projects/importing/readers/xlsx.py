@@ -14,8 +14,8 @@ from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from measures.rubric import format_number
+from projects.importing.check_report import Broken
 from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, trim_header
-from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 HAS_FORMULAS = (

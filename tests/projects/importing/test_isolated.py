@@ -17,7 +17,7 @@ from pytest_django import Settings
 from benchmarks import bombs
 from projects.database import outages
 from projects.importing import DEFAULT_LIMITS, FileRefused, Kind, Limits, Options, checking, isolated
-from projects.importing.report import Notes
+from projects.importing.check_report import Notes
 from projects.importing.skipping import SkippedRows
 from projects.importing.spool import TABLES
 from projects.processes import requests

@@ -11,12 +11,12 @@ import pytest
 
 from projects.errors import Refused
 from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, load
+from projects.importing.check_report import Notes
 from projects.importing.checking import SKIPPED_NAME, check, preview
 from projects.importing.folders import Part, combine_parquet, list_parquet
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.readers import open_reader
-from projects.importing.report import Notes
 from tests.projects.importing.conftest import Desk
 
 FILES = Path(__file__).parent / "peers"
