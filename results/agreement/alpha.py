@@ -25,7 +25,7 @@ from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
-from results.scope.passages import are_few, warn_of_few_in_parts, warn_of_few_passages
+from results.scope.passage_counts import are_few, warn_of_few_in_parts, warn_of_few_passages
 from results.scope.scopes import SEVERAL_SCALES, explain_several_scales, read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its

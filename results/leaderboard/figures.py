@@ -27,7 +27,7 @@ from projects.models import MinimalPair, Project
 from results.models import MetricRun
 from results.reports.reports import METHODS, METHODS_OF
 from results.scope.gold_settings import SEED
-from results.scope.passages import count_effective, warn_of_few_passages
+from results.scope.passage_counts import count_effective, warn_of_few_passages
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.soft import arrange

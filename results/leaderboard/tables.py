@@ -6,7 +6,7 @@ from typing import Any
 from projects.charts.drawing import Chart
 from projects.language.amounts import plural
 from results.leaderboard.figures import ALPHA, LEAST_SHARE
-from results.scope.passages import are_few, warn_of_few_passages
+from results.scope.passage_counts import are_few, warn_of_few_passages
 from results.studies.charts import draw_estimates
 from results.studies.tables import Column, Estimate, Missing, Table, Value, name_falling, read_value
 

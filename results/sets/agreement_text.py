@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from results.scope.gold_settings import PASSAGES
-from results.scope.passages import warn_of_few_in_parts
+from results.scope.passage_counts import warn_of_few_in_parts
 
 
 def write_agreement(figures: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from django import forms
 from measures.studies.correlating import Method
 from measures.studies.items import MOST_RANKED, N_BLOCKS
 from measures.studies.minimal_pairs import WILSON
-from results.scope.passages import count_effective, warn_of_few_passages
+from results.scope.passage_counts import count_effective, warn_of_few_passages
 from results.studies.frame import PASSAGE, Frame, Rows
 from results.studies.settings import Settings
 

@@ -22,7 +22,7 @@ from projects.models import Project
 from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.scope.human_sources import APART
-from results.scope.passages import count_effective
+from results.scope.passage_counts import count_effective
 from results.scope.scopes import has_simulated, read_scopes
 from results.systems.system_pairs import (
     GRAHAM2016,

@@ -6,7 +6,7 @@ from typing import Any
 from measures.jackknife import FEW_UNITS
 from results.scope.gold_settings import PASSAGES
 from results.scope.human_sources import COUNT_AS_SYSTEMS
-from results.scope.passages import warn_of_few_in_parts, warn_of_few_passages
+from results.scope.passage_counts import warn_of_few_in_parts, warn_of_few_passages
 
 
 def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, key: str = "") -> list[str]:

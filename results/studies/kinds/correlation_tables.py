@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from projects.charts.drawing import Chart
-from results.scope.passages import warn_of_few_in_parts
+from results.scope.passage_counts import warn_of_few_in_parts
 from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
 from results.studies.intervals import PASSAGES, name_units
 from results.studies.kinds.ceiling_notes import explain_ceiling

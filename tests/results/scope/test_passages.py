@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from results.scope.passages import count_effective, explain_uneven, warn_of_few_passages
+from results.scope.passage_counts import count_effective, explain_uneven, warn_of_few_passages
 
 FEW = "Few passages: with fewer than 20 the intervals are rough. These cover"
 EVEN, ONE_LARGE = np.repeat(np.arange(25), 5), np.repeat(np.arange(25), [40, *[2] * 24])
