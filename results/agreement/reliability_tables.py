@@ -6,7 +6,7 @@ from typing import Any
 
 from measures.ceiling import Design
 from projects.language.amounts import format_score, plural
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Estimate, Missing, Name, Table, Value
 from results.scope.gold_settings import SEED
 

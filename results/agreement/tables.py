@@ -8,7 +8,7 @@ from django.utils.text import capfirst
 from measures.bootstrap import JACKKNIFE
 from projects.language.amounts import plural
 from projects.language.names import spell_out
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
 from results.agreement.alpha import UNNAMED
 from results.agreement.reliability_tables import tabulate_reliability

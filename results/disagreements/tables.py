@@ -5,7 +5,7 @@ from typing import Any
 
 from measures.annotator_pairs import QUADRATIC
 from projects.language.amounts import plural
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Name, Table, Value
 from results.disagreements.spread import Items, Passages
 

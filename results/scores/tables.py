@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from measures.gold_rules import GoldRule
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Missing, Table, Value
 from results.scores.charts import choose_rule
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from projects.tables.reading import read_number, read_value
+from projects.tables.stored_values import read_number, read_value
 from projects.tables.tables import (
     Column,
     ColumnKind,

@@ -5,7 +5,7 @@ from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Estimate, Table, Value
 from results.systems.system_pairs import TESTS, Measure
 from results.systems.warnings import list_notes

@@ -6,7 +6,7 @@ from typing import Any
 
 from measures.rounding import ON_SCALE
 from projects.language.amounts import plural
-from projects.tables.reading import read_number
+from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
 from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
 from results.systems.warnings import list_notes

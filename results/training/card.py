@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from projects.tables.reading import read_value
+from projects.tables.stored_values import read_value
 from projects.tables.tables import Estimate, Missing
 from results.models import Training
 from results.training.figures import METRIC

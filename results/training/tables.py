@@ -8,7 +8,7 @@ from measures.neural.lerc.judging import WORD_METRICS
 from measures.neural.lerc.plans import Plan as TablePlan
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from projects.tables.reading import read_value
+from projects.tables.stored_values import read_value
 from projects.tables.tables import Column, Estimate, Missing, Table, Value
 from results.models import Training
 from results.training.figures import HELD_OUT, METRIC
