@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
-from demo.fake_prolific import checks
-from demo.fake_prolific.checks import BadRequest
+from demo.fake_prolific import request_checks
 from demo.fake_prolific.platform import FEE, Platform
+from demo.fake_prolific.request_checks import BadRequest
 
 TOKEN = "rehearsal"  # noqa: S105
 PAGE_SIZE = 20
@@ -129,7 +129,7 @@ class Api:
 
     @route("POST", "/api/v1/studies/")
     def create_study(self, sent: dict[str, Any], **_: Any) -> Any:
-        checks.check_study(sent, is_whole=True)
+        request_checks.check_study(sent, is_whole=True)
         study = {
             **sent,
             "id": self.platform.draw_id(),
@@ -147,7 +147,7 @@ class Api:
     @route("PATCH", "/api/v1/studies/ID/")
     def change_study(self, pk: str, sent: dict[str, Any], **_: Any) -> Any:
         study = self.platform.find_study(pk)
-        checks.check_study(sent, is_whole=False)
+        request_checks.check_study(sent, is_whole=False)
         if study["status"] != "UNPUBLISHED":
             if sent.keys() - {"internal_name", "total_available_places"}:
                 raise BadRequest("Only the places of a published study can change.")
@@ -161,11 +161,11 @@ class Api:
     @route("POST", "/api/v1/studies/ID/transition/")
     def move_study(self, pk: str, sent: Mapping[str, Any], **_: Any) -> Any:
         study = self.platform.find_study(pk)
-        move = checks.STUDY_MOVES.get(str(sent.get("action")))
+        move = request_checks.STUDY_MOVES.get(str(sent.get("action")))
         if move is None or study["status"] not in move[0]:
             raise BadRequest(f"A study that is {study['status']} can’t {sent.get('action')}.")
         if sent["action"] == "PUBLISH":
-            checks.check_publishable(study)
+            request_checks.check_publishable(study)
         self.platform.change_study_status(study, move[1])
         return self.platform.show_study(study)
 
@@ -195,9 +195,9 @@ class Api:
         if wanted is None:
             raise BadRequest({"action": ["Not a valid choice."]})
         if wanted == "REJECTED":
-            checks.check_rejection(sent)
+            request_checks.check_rejection(sent)
         if row["status"] != wanted:  # doing it again changes nothing
-            if wanted not in checks.SUBMISSION_MOVES[row["status"]]:
+            if wanted not in request_checks.SUBMISSION_MOVES[row["status"]]:
                 raise BadRequest(f"A submission that is {row['status']} can’t become {wanted}.")
             self.platform.change_status(row, wanted)
         return row
@@ -205,8 +205,8 @@ class Api:
     @route("POST", "/api/v1/submissions/bulk-approve/")
     def approve_all(self, sent: Mapping[str, Any], **_: Any) -> Any:
         ids = sent.get("submission_ids")
-        if not isinstance(ids, list) or not 1 <= len(ids) <= checks.MOST_APPROVALS:
-            raise BadRequest({"submission_ids": [f"1 to {checks.MOST_APPROVALS} ids."]})
+        if not isinstance(ids, list) or not 1 <= len(ids) <= request_checks.MOST_APPROVALS:
+            raise BadRequest({"submission_ids": [f"1 to {request_checks.MOST_APPROVALS} ids."]})
         self.platform.approving += [self.platform.find_submission(pk)["id"] for pk in ids]
         return "The request to bulk approve has been made successfully."
 
@@ -215,7 +215,7 @@ class Api:
     @route("POST", "/api/v1/submissions/bonus-payments/")
     def set_up_bonuses(self, sent: Mapping[str, Any], **_: Any) -> Any:
         study = self.platform.find_study(str(sent.get("study_id")))
-        lines = checks.read_bonuses(sent.get("csv_bonuses"))
+        lines = request_checks.read_bonuses(sent.get("csv_bonuses"))
         took_part = {
             pk
             for each in self.platform.submissions.values()

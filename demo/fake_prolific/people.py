@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from demo.fake_prolific.checks import BadRequest
 from demo.fake_prolific.pages import Browser, Form, Page, fill
 from demo.fake_prolific.platform import Platform
+from demo.fake_prolific.request_checks import BadRequest
 
 MOST_STEPS = 400
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import orjson
 
-from demo.fake_prolific import checks
-from demo.fake_prolific.checks import BadRequest
+from demo.fake_prolific import request_checks
+from demo.fake_prolific.request_checks import BadRequest
 
 FEE = 1 / 3
 """The share of rewards that the platform takes besides."""
@@ -120,7 +120,7 @@ class Platform:
         with self.lock:
             for pk in self.approving:
                 row = self.submissions[pk]
-                if "APPROVED" in checks.SUBMISSION_MOVES[row["status"]] and row["status"] != "REJECTED":
+                if "APPROVED" in request_checks.SUBMISSION_MOVES[row["status"]] and row["status"] != "REJECTED":
                     self.change_status(row, "APPROVED")
             self.approving = []
 
@@ -157,7 +157,7 @@ class Platform:
         self._announce("submission.status.change", body)
 
     def change_status(self, row: dict[str, Any], status: str) -> None:
-        if status not in checks.SUBMISSION_MOVES[row["status"]]:
+        if status not in request_checks.SUBMISSION_MOVES[row["status"]]:
             raise BadRequest(f"A submission that is {row['status']} can’t become {status}.")
         row["status"] = status
         self._announce_submission(row)
@@ -174,11 +174,11 @@ class Platform:
 
     def count_free(self, study: Mapping[str, Any]) -> int:
         mine = [each for each in self.submissions.values() if each["study_id"] == study["id"]]
-        return int(study["total_available_places"]) - sum(each["status"] in checks.OCCUPYING for each in mine)
+        return int(study["total_available_places"]) - sum(each["status"] in request_checks.OCCUPYING for each in mine)
 
     def show_study(self, study: Mapping[str, Any]) -> dict[str, Any]:
         mine = [each for each in self.submissions.values() if each["study_id"] == study["id"]]
-        taken = sum(each["status"] in checks.OCCUPYING for each in mine)
+        taken = sum(each["status"] in request_checks.OCCUPYING for each in mine)
         return {**study, "places_taken": taken, "number_of_submissions": len(mine)}
 
     def find_study(self, pk: str) -> dict[str, Any]:
