@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotate.prolific.calling import Client as ApiClient
 from demo.fake_prolific.api import TOKEN, Api, Fault
+from demo.fake_prolific.http_server import serve
 from demo.fake_prolific.platform import Event, Platform
-from demo.fake_prolific.serving import serve
 
 
 @dataclass

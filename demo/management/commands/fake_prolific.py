@@ -10,11 +10,11 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from demo.fake_prolific.api import TOKEN, Api
+from demo.fake_prolific.http_server import send, serve
 from demo.fake_prolific.pages import PlainBrowser
 from demo.fake_prolific.people import Participant, recruit
 from demo.fake_prolific.platform import Event, Platform
 from demo.fake_prolific.request_checks import BadRequest
-from demo.fake_prolific.serving import send, serve
 from projects.commands import ReportingCommand
 from projects.options import MOST_PORT, whole_number
 

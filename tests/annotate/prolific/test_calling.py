@@ -5,7 +5,7 @@ import pytest
 from annotate.prolific import calling
 from annotate.prolific.calling import NoAnswer, PlatformError, Unreachable
 from demo.fake_prolific.api import Reply
-from demo.fake_prolific.serving import serve
+from demo.fake_prolific.http_server import serve
 from tests.fakes.prolific import Fake, study_values
 
 ME = "/api/v1/users/me/"
