@@ -30,7 +30,7 @@ from projects.jobs import queue, running, slots
 from projects.jobs.queue import SCORING_QUEUE, Job
 from projects.jobs.running import Cancelled, OnProgress
 from projects.models import Candidate, Project
-from results.learned.choices import is_learned
+from results.learned.usable_models import is_learned
 from results.metrics.chunk_scores import score_chunk, store_chunk
 from results.metrics.registry import describe_metric, find_metric, make_metric
 from results.metrics.storing import Column, delete_scores

@@ -16,7 +16,7 @@ from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from results.learned import checkpoints
 from results.learned.checkpoints import Checkpoint
-from results.learned.choices import is_learned
+from results.learned.usable_models import is_learned
 from results.metrics import chunks
 from results.metrics.candidate_slices import SLICE, Slice, count_candidates, read_answers
 from results.metrics.chunk_scores import shift_progress

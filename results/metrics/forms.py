@@ -12,8 +12,8 @@ from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from measures.neural.folders import ModelFolder, list_models
 from projects.models import Project
-from results.learned.choices import MODEL, find_models, preset_model
 from results.learned.costs import estimate
+from results.learned.usable_models import MODEL, find_models, preset_model
 from results.metrics.metric_key import make_metric_key
 from results.metrics.registry import load_metrics
 

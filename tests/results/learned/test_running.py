@@ -19,7 +19,7 @@ from projects.jobs import queue
 from projects.jobs.running import AttemptSuperseded, Cancelled
 from projects.models import Membership, Project, Reference
 from results.learned import checkpoints, costs
-from results.learned.choices import is_learned
+from results.learned.usable_models import is_learned
 from results.metrics import computing
 from results.metrics.registry import load_metrics
 from results.models import MetricRun
