@@ -10,16 +10,16 @@ from measures.neural.environment import SETUP, is_installed
 from measures.neural.folders import KINDS
 from projects.access import SignedInRequest, creates_projects
 from projects.web.refusals import refusals
-from results.learned import registry
+from results.learned import model_registry
 
 
 @creates_projects
 @require_safe
 def model_list(request: SignedInRequest) -> HttpResponse:
-    listed = registry.list_registered()
+    listed = model_registry.list_registered()
     context = {
         "models": [(each, KINDS.get(getattr(each.folder, "kind", ""), "")) for each in listed],
-        "n_bytes": registry.count_bytes(listed),
+        "n_bytes": model_registry.count_bytes(listed),
         "models_dir": settings.MODELS_DIR,
         "setup": "" if is_installed() else SETUP,
     }
@@ -32,7 +32,7 @@ def model_verify(request: SignedInRequest) -> HttpResponse:
     # In the form and not in the address, where the name of a folder might be read as a path.
     name = request.POST.get("name", "")
     with refusals(request):
-        folder = registry.verify(name)
+        folder = model_registry.verify(name)
         messages.success(request, f"Every file of {folder.name} is as it was added.")
     return redirect("results:model-list")
 
@@ -42,6 +42,6 @@ def model_verify(request: SignedInRequest) -> HttpResponse:
 def model_remove(request: SignedInRequest) -> HttpResponse:
     name = request.POST.get("name", "")
     with refusals(request):
-        registry.remove(name)
+        model_registry.remove(name)
         messages.success(request, f"{name} was removed. Scores computed with it are kept.")
     return redirect("results:model-list")

@@ -13,7 +13,7 @@ from measures.neural.environment import SETUP, is_installed
 from measures.neural.folders import Kind, ModelFolder, Unusable
 from projects.commands import ReportingCommand
 from projects.errors import Refused
-from results.learned import registry
+from results.learned import model_registry
 
 
 class Command(ReportingCommand):
@@ -56,13 +56,13 @@ class Command(ReportingCommand):
         named = ("name", "kind", "source", "revision", "licence", "trained_on", "layer")
         described = {name: options[name] for name in named}
         if options["package"]:
-            added = registry.add_packages(options["package"], **described)
+            added = model_registry.add_packages(options["package"], **described)
         else:
-            added = registry.add_folder(Path(options["folder"]), **described)
+            added = model_registry.add_folder(Path(options["folder"]), **described)
         self.answer({"model": _as_dict(added.folder), "left_out": list(added.left_out)}, _tell_added(added))
 
     def _list(self, _options: dict[str, Any]) -> None:
-        listed = registry.list_registered()
+        listed = model_registry.list_registered()
         result = [{**_as_dict(each.folder), "n_projects": each.n_projects, "n_runs": each.n_runs} for each in listed]
         lines = [f"{_tell(each.folder)}\n    {each.use}" for each in listed]
         if not lines:
@@ -72,11 +72,11 @@ class Command(ReportingCommand):
         self.answer({"models_dir": str(settings.MODELS_DIR), "models": result}, "\n".join(lines))
 
     def _verify(self, options: dict[str, Any]) -> None:
-        names = options["names"] or [each.folder.name for each in registry.list_registered()]
+        names = options["names"] or [each.folder.name for each in model_registry.list_registered()]
         found: dict[str, str] = {}
         for name in names:
             try:
-                registry.verify(name)
+                model_registry.verify(name)
                 found[name] = ""
             except Refused as refusal:
                 found[name] = refusal.message
@@ -87,7 +87,7 @@ class Command(ReportingCommand):
 
     def _remove(self, options: dict[str, Any]) -> None:
         for name in options["names"]:
-            registry.remove(name)
+            model_registry.remove(name)
         self.answer({"removed": options["names"]}, f"Removed: {', '.join(options['names'])}.")
 
 

