@@ -17,7 +17,7 @@ from measures.neural.environment import is_installed
 from measures.neural.folders import BadFolder, ModelFolder, Unusable, check_hashes, check_name, list_models, read_folder
 from projects.errors import Refused
 from projects.jobs.queue import Job
-from results.learned import costs
+from results.learned import computing_time
 from results.models import MetricRun
 
 DOWNLOAD_SECONDS = 3600
@@ -149,7 +149,7 @@ def try_to_load(folder: ModelFolder) -> None:
     load = {"masked": loading.load_masked, "cross": loading.load_cross, "encoder": loading.load_encoder}
     try:
         if folder.kind in load:
-            costs.measure_speed(folder, load[folder.kind](folder).model)
+            computing_time.measure_speed(folder, load[folder.kind](folder).model)
     except BadFolder as problem:
         adding.remove_model(settings.MODELS_DIR, folder.name)
         raise Refused(f"The model was not added. {problem}") from problem

@@ -12,7 +12,7 @@ from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from measures.neural.folders import ModelFolder, list_models
 from projects.models import Project
-from results.learned.costs import estimate
+from results.learned.computing_time import estimate
 from results.learned.usable_models import MODEL, find_models, preset_model
 from results.metrics.metric_key import make_metric_key
 from results.metrics.registry import load_metrics

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from results.learned.costs import format_seconds
+from results.learned.computing_time import format_seconds
 from results.models import Training
 from results.training.card import describe
 from results.training.figures import METRIC

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from measures.metrics import METRICS
 from projects.commands import ProjectCommand, ReportingCommand
 from projects.models import Project
-from results.learned.costs import estimate
+from results.learned.computing_time import estimate
 from results.learned.usable_models import MODEL, find_models, preset_model
 from results.metrics import computing, registry
 from results.metrics.forms import find_default

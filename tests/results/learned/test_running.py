@@ -18,7 +18,7 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.running import AttemptSuperseded, Cancelled
 from projects.models import Membership, Project, Reference
-from results.learned import checkpoints, costs
+from results.learned import checkpoints, computing_time
 from results.learned.usable_models import is_learned
 from results.metrics import computing
 from results.metrics.registry import load_metrics
@@ -228,18 +228,18 @@ def test_costs_are_estimated_from_the_texts_and_the_speed_of_the_model(
     corpus: Project, model: str, registered_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = folders.read_folder(registered_models.folder / model)
-    monkeypatch.setattr(costs, "read_speeds", lambda: {folder.digest: {"tokens_per_second": 2}})
+    monkeypatch.setattr(computing_time, "read_speeds", lambda: {folder.digest: {"tokens_per_second": 2}})
     tokens = {
-        name: costs.count_tokens(corpus, load_metrics()[name].metric, folder)
+        name: computing_time.count_tokens(corpus, load_metrics()[name].metric, folder)
         for name in ("bi_encoder", "passage_cross_encoder", "qa_score")
     }
     # 6 answers and 3 references against the passage with each answer.
     assert 30 < tokens["bi_encoder"] < 80
     assert tokens["passage_cross_encoder"] > 5 * tokens["bi_encoder"]
-    found = costs.estimate(corpus, "bi_encoder", load_metrics()["bi_encoder"].metric, folder)
+    found = computing_time.estimate(corpus, "bi_encoder", load_metrics()["bi_encoder"].metric, folder)
     assert found is not None
-    assert found.seconds == costs.PAUSE_SECONDS + tokens["bi_encoder"] / 2
-    assert [costs.format_seconds(each) for each in (2, 100, 9000)] == ["5 seconds", "2 minutes", "2.5 hours"]
+    assert found.seconds == computing_time.PAUSE_SECONDS + tokens["bi_encoder"] / 2
+    assert [computing_time.format_seconds(each) for each in (2, 100, 9000)] == ["5 seconds", "2 minutes", "2.5 hours"]
 
 
 def test_only_metrics_with_models_are_learned() -> None:
