@@ -15,8 +15,8 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, SKIPPED_NAME, CriterionColumn, Kind, Options, isolated
 from projects.importing.fields import parse_meaning
-from projects.importing.folders import list_parquet
 from projects.importing.import_options import DECIMALS, REPEATED, parse_labels
+from projects.importing.parquet_folders import list_parquet
 from projects.models import Project
 from projects.options import reader
 

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 
 from projects.errors import Refused
 from projects.importing import isolated
-from projects.importing.folders import Part
+from projects.importing.parquet_folders import Part
 from projects.web import uploads
 
 

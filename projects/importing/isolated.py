@@ -27,10 +27,10 @@ from projects.importing import checking
 from projects.importing.check_report import FileRefused, Notes, Problem, Warned
 from projects.importing.checking import Checked, Kind, OnProgress, Preview
 from projects.importing.fields import Plan
-from projects.importing.folders import Part
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.kept_rows import KeptReader, is_kept
 from projects.importing.limits import DEFAULT_LIMITS, Limits
+from projects.importing.parquet_folders import Part
 from projects.importing.readers import Reader
 from projects.importing.reading_program import describe_refusal, dump_criteria, dump_skipped, load_skipped
 from projects.importing.skipping import SkippedRows

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from projects.errors import Refused
-from projects.importing import checking, folders, kept_rows
+from projects.importing import checking, kept_rows, parquet_folders
 from projects.importing.check_report import FileRefused
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
@@ -107,8 +107,8 @@ def _keep_rows(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str,
 
 
 def _combine(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
-    parts = [folders.Part(name, Path(path)) for name, path in request["parts"]]
-    folders.combine_parquet(parts, Path(request["target"]), Limits(**request["limits"]))
+    parts = [parquet_folders.Part(name, Path(path)) for name, path in request["parts"]]
+    parquet_folders.combine_parquet(parts, Path(request["target"]), Limits(**request["limits"]))
     return {}
 
 
