@@ -136,13 +136,13 @@ def compare_alone(project: Any, name: str) -> None:
 
 def measure(project: Any, n_workers: int) -> tuple[float, float, float]:
     """Return the seconds of all runs, and the CPU seconds of the workers and of the database."""
+    from projects.people.members import find_owner
     from results.metrics import computing
-    from results.metrics.metric_key import find_owner
     from results.models import MetricRun
 
     postmaster = ground.postmaster_pid()
     with workers(n_workers) as pids:
-        owner = find_owner(project)
+        owner = find_owner(project, for_what="scores are computed")
         cpu, of_database = sum(map(ground.tree_cpu_seconds, pids)), ground.tree_cpu_seconds(postmaster)
         started = time.perf_counter()
         for name in METRICS:

@@ -17,6 +17,7 @@ from projects.errors import Refused
 from projects.importing import Checked, FileRefused, Kind, Options, Report, isolated, save
 from projects.importing.skipping import SkippedRows
 from projects.models import Act, Membership, Project
+from projects.people.members import find_owner
 
 __all__ = ["check_alone", "check_file", "check_to_write", "compare", "import_now", "refuse_if_imported", "write"]
 
@@ -239,19 +240,12 @@ def _store_import(
         options=checked.options.as_dict(),
         report=report.as_dict(),
         batch=batch,
-        requested_by=actor or _find_owner(project),
+        requested_by=actor or find_owner(project, for_what="files are imported"),
         done=report.rows,
         total=report.rows,
         started_at=now,
         finished_at=now,
     )
-
-
-def _find_owner(project: Project) -> Membership:
-    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
-    if owner is None:
-        raise Refused("This project has no owner, so nothing can be imported.")
-    return owner
 
 
 def _describe_for_log(report: Report) -> dict[str, object]:

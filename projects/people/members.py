@@ -166,6 +166,14 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
         )
 
 
+def find_owner(project: Project, *, for_what: str) -> Membership:
+    """Return the owner in whose name a command acts, the first of several. Raises Refused where there is none."""
+    owner = project.memberships.filter(role=Role.OWNER).order_by("id").first()
+    if owner is None:
+        raise Refused(f"The project has no owner, in whose name {for_what}. Add one first.")
+    return owner
+
+
 def fetch_member(project: Project, pseudonym: str) -> Membership:
     """Return the member with their account and project. Raises Http404."""
     return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

@@ -14,6 +14,7 @@ from projects.jobs import queue, running
 from projects.jobs.queue import NEURAL_QUEUE, SCORING_QUEUE, Job
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
+from projects.people.members import find_owner
 from results.learned import checkpoints
 from results.learned.checkpoints import Checkpoint
 from results.learned.usable_models import is_learned
@@ -21,8 +22,7 @@ from results.metrics import chunks
 from results.metrics.candidate_slices import SLICE, Slice, count_candidates, read_answers
 from results.metrics.chunk_scores import shift_progress
 from results.metrics.chunks import Found, can_share, score_in_chunks
-from results.metrics.metric_key import find_owner, make_metric_key
-from results.metrics.registry import describe_metric, find_metric, make_metric
+from results.metrics.registry import describe_metric, find_metric, make_metric, make_metric_key
 from results.metrics.storing import Column, needs_counts, store_scores
 from results.models import MetricRun
 from results.scope.self_references import count_self_references, takes_all_references
@@ -85,7 +85,13 @@ def run_now(
     *, project: Project, name: str, settings: Mapping[str, Any], on_progress: OnProgress = lambda _done, _total: None
 ) -> MetricRun:
     """Score in this process, on behalf of the project's owner. Raises Refused, also with the error of a failed job."""
-    job = request_run(project=project, actor=find_owner(project), name=name, settings=settings, is_enqueued=False)
+    job = request_run(
+        project=project,
+        actor=find_owner(project, for_what="scores are computed"),
+        name=name,
+        settings=settings,
+        is_enqueued=False,
+    )
 
     def act(run: MetricRun, beat: OnProgress) -> dict[str, Any]:
         # Progress goes into the row as well, so that the page shows what a command computes.

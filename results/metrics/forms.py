@@ -14,8 +14,7 @@ from measures.neural.folders import ModelFolder, list_models
 from projects.models import Project
 from results.learned.computing_time import estimate
 from results.learned.usable_models import MODEL, find_models, preset_model
-from results.metrics.metric_key import make_metric_key
-from results.metrics.registry import load_metrics
+from results.metrics.registry import load_metrics, make_metric_key
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Metrics that the form ticks at first."""

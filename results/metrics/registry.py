@@ -1,5 +1,6 @@
 """The known metrics: those of `measures`, and those of the modules that METRIC_MODULES names."""
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from functools import cache
@@ -8,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from typing import Any
 
+import orjson
 from django.conf import settings as site
 
 import measures.neural.metrics  # noqa: F401 - registers learned metrics
@@ -61,6 +63,13 @@ def make_metric(name: str, settings: Mapping[str, Any], project: Project | None 
     if missing := metric.lacks():
         raise Refused(f"{name} cannot be computed here: {missing}.")
     return metric
+
+
+def make_metric_key(origin: str, name: str, settings: Mapping[str, Any]) -> str:
+    """Return the hash of a configured metric: runs that share it are of the same metric."""
+    # Keys are sorted, so that the order in which settings were sent does not make another metric.
+    named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(named).hexdigest()
 
 
 def explain_not_imported() -> tuple[str, ...]:

@@ -20,8 +20,9 @@ from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress, RefusedWithChanges
 from projects.models import Act, Membership, Project
+from projects.people.members import find_owner
 from projects.web import uploads
-from results.metrics.metric_key import find_owner, make_metric_key
+from results.metrics.registry import make_metric_key
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
@@ -166,7 +167,7 @@ def import_now(
 
     `choose` is given the report and returns the metric of each column to import. Raises Refused.
     """
-    owner = find_owner(project)
+    owner = find_owner(project, for_what="scores are imported")
     # Stored only at the end, as done: a command has no worker that could go on.
     job = ScoreFile(
         project=project,

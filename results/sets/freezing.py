@@ -26,6 +26,7 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Event, Membership, Project
+from projects.people.members import find_owner
 from projects.web.links import absolute_url
 from projects.web.uploads import delete_path
 from projects.webhooks.recording import record_event
@@ -109,9 +110,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
 
     Raises Refused, also with the error of a failed job.
     """
-    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
-    if owner is None:
-        raise Refused("The project has no owner. A set is frozen in an owner's name, so add one first.")
+    owner = find_owner(project, for_what="sets are frozen")
     judgment_set = request_set(project=project, actor=owner, name=name, settings=settings, is_enqueued=False)
     run(judgment_set.pk)
     judgment_set.refresh_from_db()

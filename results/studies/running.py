@@ -15,6 +15,7 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
+from projects.people.members import find_owner
 from results.models import Study
 from results.reports.reports import has_many_judgments
 from results.scope.gold_settings import MOST_RESAMPLES
@@ -102,9 +103,7 @@ def study_now(*, project: Project, kind: str, settings: Settings, seed: int, nam
 
     Raises Refused, also with a failed job's error.
     """
-    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
-    if owner is None:
-        raise Refused("The project has no owner. An evaluation runs in an owner's name, so add one first.")
+    owner = find_owner(project, for_what="evaluations run")
     study = request_study(
         project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_enqueued=False
     )

@@ -9,9 +9,9 @@ from measures.neural.lerc.inputs import SEGMENTS
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
+from projects.people.members import find_owner
 from projects.tables.writing import write
 from results.management.commands.judgment_set import find_set
-from results.metrics.metric_key import find_owner
 from results.models import Training
 from results.training import computing, pretraining, requesting
 from results.training.forms import fill_in
@@ -110,7 +110,7 @@ class Command(ProjectCommand):
             name=form.cleaned_data["name"],
             plan=form.plan(pretraining=about),
             table=form.cleaned_data["table"],
-            actor=find_owner(project),
+            actor=find_owner(project, for_what="metrics are trained"),
             pretraining_file=path,
             only_estimate=options["estimate"],
             on_estimate=lambda training: self.stderr.write(describe_cost(training)),

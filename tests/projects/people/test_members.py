@@ -236,3 +236,12 @@ def test_a_member_of_another_project_is_not_here(manager: Membership, client_of:
         assert client_of(manager).get(url).status_code == (404 if name == "show" else 405)
     other.refresh_from_db()
     assert other.standing == Standing.ACTIVE
+
+
+def test_a_command_acts_in_the_name_of_the_first_owner(owner: Membership) -> None:
+    project = owner.project
+    later = make_membership(project, role=Role.OWNER)
+    assert members.find_owner(project, for_what="sets are frozen") == owner
+    Membership.objects.filter(pk__in=[owner.pk, later.pk]).update(role=Role.MANAGER)
+    with pytest.raises(Refused, match=r"no owner, in whose name sets are frozen\. Add one first\."):
+        members.find_owner(project, for_what="sets are frozen")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from projects.jobs import running
 from projects.models import Candidate, Membership, Project
-from results.metrics.metric_key import make_metric_key
+from results.metrics.registry import make_metric_key
 from results.models import MetricRun, MetricScore, Study
 from results.studies import running as studying
 from results.studies.settings import Settings, default_settings
