@@ -20,6 +20,8 @@ from projects.models import Act, Guesses, Membership, User
 
 Kind = Authenticator.Type
 WRONG_CODE = _("Wrong code. Enter the code that the app shows now.")
+QUIET = 4
+"""The margin around a code, in modules: scanners need it."""
 
 
 @dataclass(frozen=True)
@@ -191,3 +193,17 @@ def _decrypt(stored: str) -> str | None:
 
 def _guess_key(user: User) -> str:
     return f"code {user.pk}"
+
+
+def draw_qr_code(text: str) -> tuple[int, str]:
+    """Return the width of a QR code in modules, margin included, and the dark ones as a path of SVG.
+
+    Pages draw a path without styles of their own.
+    """
+    from qrcode.main import QRCode
+
+    code = QRCode(border=QUIET)
+    code.add_data(text)
+    rows = code.get_matrix()
+    dark = [f"M{x} {y}h1v1h-1z" for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark]
+    return len(rows), "".join(dark)

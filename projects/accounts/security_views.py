@@ -22,7 +22,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from projects.access import SignedInRequest, requires_second_factor, signed_in
 from projects.accounts import passkeys, passwords, second_factors, signing_in, single_sign_on
 from projects.accounts.factor_forms import AppForm, ConfirmForm, PasskeyForm
-from projects.accounts.qr_codes import draw_path
 from projects.accounts.views import locked_out
 from projects.errors import Refused
 from projects.models import Membership
@@ -146,7 +145,7 @@ def app_set_up(request: SignedInRequest) -> HttpResponse:
     context = {
         "form": form,
         "secret": " ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
-        "qr": draw_path(get_adapter().build_totp_url(request.user, secret)),
+        "qr": second_factors.draw_qr_code(get_adapter().build_totp_url(request.user, secret)),
         "next": safe_next(request, ""),
     }
     return render(request, "projects/accounts/app_set_up.html", context)
