@@ -8,7 +8,6 @@ from measures.rubric import has_order
 from projects.language.amounts import CURRENCY
 from results.models import Study
 from results.sets.agreement_text import write_agreement
-from results.sets.markdown import escape_cell
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
 
@@ -173,3 +172,13 @@ def _name_batches(numbers: Sequence[int]) -> str:
 
 def _format_count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
+
+
+def flatten(text: str) -> str:
+    """Return a text from outside on one line."""
+    return " ".join(text.split())
+
+
+def escape_cell(text: str) -> str:
+    """Return a text that a cell of a table can hold."""
+    return flatten(text).replace("|", "\\|")

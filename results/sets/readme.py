@@ -11,8 +11,7 @@ from results.sets import cards, citing, studies
 from results.sets.agreement_text import write_agreement
 from results.sets.archive import compute_sha256, measure_file
 from results.sets.codebook import write_codebook
-from results.sets.datasheet import DATASHEET, SIMULATED, describe_imported, write_datasheet
-from results.sets.markdown import escape_cell, flatten
+from results.sets.datasheet import DATASHEET, SIMULATED, describe_imported, escape_cell, flatten, write_datasheet
 from results.sets.parquet import name_tables
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
