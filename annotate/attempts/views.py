@@ -24,9 +24,8 @@ from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
 from annotate.onboarding.instructions import InstructionsFirst
 from annotate.onboarding.surveys import SurveyFirst
 from annotate.rating.answers import Incomplete, TakesNoAnswers
-from annotate.rating.draft_requests import save_draft
+from annotate.rating.script_requests import answers_script, save_draft
 from annotate.rating.sent import read_rating
-from annotate.rating.submit_requests import answers_script
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.database.snapshots import snapshot

@@ -21,11 +21,10 @@ from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch
 from annotate.payments.pending import find_pending
 from annotate.rating import answers
-from annotate.rating.draft_requests import save_draft
 from annotate.rating.form_parts import ItemOnPage
 from annotate.rating.page import PageParts, read_assignment, render_assignment, site_urls, to_milliseconds
+from annotate.rating.script_requests import answers_script, save_draft
 from annotate.rating.sent import SentAnswers, read_rating
-from annotate.rating.submit_requests import answers_script
 from annotate.work import revising, submitting
 from annotate.work import revision_draft as work_revision_draft
 from annotate.work.forms import ReplyForm

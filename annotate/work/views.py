@@ -18,10 +18,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.attempts import views as attempt_views
 from annotate.models import Assignment, Batch, Draft, Hit, Survey
 from annotate.rating import answers
-from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
+from annotate.rating.script_requests import answers_script, save_draft
 from annotate.rating.sent import read_position, read_rating
-from annotate.rating.submit_requests import answers_script
 from annotate.work import drafts, revising, revision_views, serving, stepping, submitting, work_sessions
 from annotate.work.forms import ReturnForm
 from annotate.work.not_stored import (

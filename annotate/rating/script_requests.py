@@ -1,17 +1,27 @@
-"""Requests that save a draft: of a HIT, of a revision, of a page of the qualification test."""
+"""Requests of a page's script: they save a draft of a HIT, a revision or a page of the test, or submit it."""
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import wraps
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 from django.core.exceptions import ObjectDoesNotExist
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+    RawPostDataException,
+)
 from django.utils.translation import gettext as _
 
 from annotate.rating import answers, draft_merge
 from annotate.rating.draft_merge import DraftContent
+from projects.access import View
 from projects.errors import Refused
 
 SAVED_AT = "X-Saved-At"
@@ -54,3 +64,23 @@ def save_draft(request: HttpRequest, save: SaveDraft, *, ended: str = "") -> Htt
         return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={SAVED_AT: saved_at.isoformat()})
     notice = {"ended": ended} if ended else {}
     return JsonResponse({**(merged or {}), **notice, "saved_at": saved_at.isoformat()})
+
+
+def answers_script(view: View) -> View:
+    """Answer a submit of the page's script with `{"next": address}` where the view redirects; pages stay pages.
+
+    A script that followed the redirect itself would fetch the next page twice and use up its messages.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        if request.method != "POST" or request.headers.get("Accept") != "application/json":
+            return response
+        if not isinstance(response, HttpResponseRedirect):
+            return response
+        answer = JsonResponse({"next": response.url})
+        answer.cookies = response.cookies
+        return answer
+
+    return wrapped
