@@ -9,7 +9,7 @@ from django.db import connection
 from annotate.models import AnnotatorFigures, Item
 from annotate.models.conditions import is_known, is_left_in, was_submitted
 from annotate.quality.evidence import find_quality_scale
-from annotate.quality.figure_names import VERDICTS
+from annotate.quality.figure_formats import VERDICTS
 from annotate.quality.monitoring import read_thresholds
 from measures.grading import Expected, grade
 from measures.quality.degraded import DegradedTest, Verdict

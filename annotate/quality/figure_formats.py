@@ -9,8 +9,28 @@ from django.db.models import F, FloatField, Func, Value
 
 from annotate.models import Finding
 from annotate.quality.degraded_tests import NAMES
-from annotate.quality.figure_names import FINDINGS, VERDICTS
 from measures.quality.degraded import DegradedTest
+
+VERDICTS: dict[str, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "too few": "too few",
+}
+# Findings that indicate poor work come first, then hints: the filter of the list of alerts keeps this order.
+FINDINGS: dict[str, str] = {
+    "known_answers_low": "Wrong on known answers",
+    "degraded_not_lower": "Degraded answers not scored lower",
+    "disagrees_with_others": "Disagrees with others",
+    "ignores_references": "Scores ignore the references",
+    "weak_together": "Several weak indicators",
+    "follows_length": "Scores follow answer length",
+    "straight_line": "Nearly always the same score",
+    "reviewed_poor": "Rejected in review",
+    "repeats_inconsistent": "Inconsistent on repeats",
+    "biased": "Rates higher or lower than others",
+    "too_fast": "Very fast",
+    "returns_many": "Returns many HITs",
+}
 
 # `jsonb_path_query_first` rather than `#>>`: an undefined figure is stored as an object with its reason, and the filter
 # by type in `FigureKind.order` turns it into NULL, where a cast of its text to a number would raise an error.

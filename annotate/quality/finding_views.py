@@ -12,8 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.models import Finding
 from annotate.quality import findings as quality_findings
-from annotate.quality.figure_formats import format_findings
-from annotate.quality.figure_names import FINDINGS
+from annotate.quality.figure_formats import FINDINGS, format_findings
 from annotate.quality.forms import SettleForm
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot

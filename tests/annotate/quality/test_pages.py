@@ -14,8 +14,7 @@ from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.quality import monitoring
 from annotate.quality.degraded_tests import NAMES
-from annotate.quality.figure_formats import BY_KEY, KINDS, format_figures
-from annotate.quality.figure_names import FINDINGS
+from annotate.quality.figure_formats import BY_KEY, FINDINGS, KINDS, format_figures
 from measures.quality.degraded import DegradedTest, degraded_test
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
