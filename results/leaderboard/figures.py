@@ -35,8 +35,7 @@ from results.studies.metrics_chosen import current_runs
 from results.studies.pair_frame import PairFrame, read_pairs
 from results.studies.settings import Settings
 from results.studies.stored import store, store_correlation
-from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
-from results.studies.warnings import list_warnings
+from results.studies.warnings import count_lacking, list_warnings, warn_of_unequal_shares
 
 ALPHA = 0.05
 LEAST_SHARE = 0.9

@@ -1,6 +1,10 @@
 """Warnings about the data of an evaluation, in sentences that are stored with its result."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from measures.metrics import METRICS
+from measures.studies.system_draws import Names, find_lacking
 from results.models import MetricRun
 from results.scope.human_sources import warn_of_human_sources
 from results.scope.scopes import warn_of_no_order
@@ -9,6 +13,10 @@ from results.scope.unspaced_texts import find_unspaced, misses_words, warn_of_un
 from results.studies.frame import SOURCE, Frame
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.settings import Settings
+from results.studies.stored import store
+
+MOST_NAMED = 5
+"""Systems that the warning about unequal shares names; the others are counted."""
 
 
 def list_warnings(frame: Frame, settings: Settings) -> list[str]:
@@ -71,3 +79,28 @@ def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
     )
     use = "uses" if len(labels) == 1 else "use"
     return f"{some}, and {', '.join(labels)} {use} all references, so {whom}. {HOW_TO_AVOID}"
+
+
+def count_lacking(questions: Names, systems: Names) -> dict[str, Any]:
+    """Return what an evaluation stores of the questions that each system has not answered."""
+    stored: dict[str, Any] = store(find_lacking(questions, systems))
+    return stored
+
+
+def warn_of_unequal_shares(lacking: Mapping[str, Any] | None) -> str:
+    """Return the warning about means over all answers of each system; nothing where all answered the same questions.
+
+    Evaluations of earlier versions may not have counted the questions.
+    """
+    lacks: Mapping[str, int] = (lacking or {}).get("lacks", {})
+    if not lacking or not lacks:
+        return ""
+    # The largest gaps first; names of equal ones in their order.
+    ordered = sorted(lacks.items(), key=lambda each: (-each[1], each[0]))
+    named = [f"{name or 'unspecified'} lacks {n:,}" for name, n in ordered[:MOST_NAMED]]
+    if rest := len(ordered) - len(named):
+        named.append(f"{rest:,} other{'s lack' if rest > 1 else ' lacks'} some")
+    return (
+        f"Systems have answered different questions: of {lacking['n_all']:,}, {'; '.join(named)}. Their means over all "
+        "answers rest on different questions, so that they may differ because the questions do."
+    )

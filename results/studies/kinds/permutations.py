@@ -17,7 +17,7 @@ from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
 from results.studies.stored import store, store_number
 from results.studies.tables import Column, Missing, Table, Value, read_value
-from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
+from results.studies.warnings import count_lacking, warn_of_unequal_shares
 
 PERMUTATION, LEVEL = "permutation", "level"
 OFF = "off"

@@ -28,7 +28,7 @@ from results.studies.kinds.kind import Figures, Kind
 from results.studies.kinds.systems_tables import make_sections
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
-from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
+from results.studies.warnings import count_lacking, warn_of_unequal_shares
 
 # As in Yang et al. (2018).
 N_QUESTIONS, N_DRAWS = 30, 100

@@ -10,7 +10,7 @@ from projects.models import Membership, Project
 from results.models import MetricRun, Study
 from results.reports import reports
 from results.studies.presentation import list_warnings
-from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
+from results.studies.warnings import count_lacking, warn_of_unequal_shares
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
 from tests.projects.api.client import Script
