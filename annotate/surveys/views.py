@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Survey, SurveyQuestion
 from annotate.onboarding.survey_form import SurveyForm
-from annotate.surveys import answers, editing
+from annotate.surveys import collected_answers, editing
 from annotate.surveys.forms import (
     MOST_QUESTIONS,
     BaseQuestionFormSet,
@@ -110,7 +110,7 @@ def survey_answers(request: ProjectRequest, project: Project, moment: str) -> Ht
     context = {
         "survey": survey,
         "versions": versions,
-        "summaries": answers.summarise(survey),
+        "summaries": collected_answers.summarise(survey),
         "page": paginate(request, responses),
         "n_screened_out": survey.responses.filter(is_screened_out=True).count(),
     }
@@ -121,7 +121,7 @@ def survey_answers(request: ProjectRequest, project: Project, moment: str) -> Ht
 @require_POST
 def survey_file(request: ProjectRequest, project: Project, moment: str) -> HttpResponse:
     _check(moment)
-    content = answers.write_file(actor=request.membership, moment=moment)
+    content = collected_answers.write_file(actor=request.membership, moment=moment)
     headers = download_headers(f"{project.slug}-survey-{moment}.csv")
     return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
