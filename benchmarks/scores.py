@@ -33,7 +33,7 @@ def _measure(n: int, base: int) -> None:
     from benchmarks.filling import fill_project
     from measures.gold_rules import GoldRule
     from results.agreement.precision import plan_figures
-    from results.disagreements.items import fetch_ratings
+    from results.disagreements.judged_candidate import fetch_ratings
     from results.disagreements.spread import Items, Passages
     from results.scores.candidates import CandidateScores, Filters
     from results.scores.gold import gold_figures

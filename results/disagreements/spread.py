@@ -14,7 +14,7 @@ from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, 
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
 from projects.web.lists import split_sort
-from results.disagreements.items import Rating, fetch_ratings, find_candidates
+from results.disagreements.judged_candidate import Rating, fetch_ratings, find_candidates
 from results.scope.scopes import scope_settings
 
 MOST_ITEMS = 20

@@ -15,7 +15,7 @@ from projects.tables.responses import answer_table
 from projects.tables.tables import Table
 from projects.web.lists import paginate, read_sort, read_text
 from results.disagreements.forms import DisagreementForm
-from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
+from results.disagreements.judged_candidate import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
 from results.disagreements.tables import is_of_numbers, tabulate_items, tabulate_pairs, tabulate_passages
 from results.reports.views import (
