@@ -1,7 +1,9 @@
 """Templates and tests are in the folders of the packages that they belong to."""
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 from django.conf import settings
@@ -54,3 +56,42 @@ def test_the_architecture_lists_the_layers_of_each_app() -> None:
     for app in ("annotate", "projects", "results"):
         (row,) = re.findall(rf"^\| {app} \| (.+) \|$", text, flags=re.MULTILINE)
         assert [set(layer.split(", ")) for layer in row.split(" · ")] == read_layers(app), app
+
+
+SMALL = 40
+"""Lines. A smaller module belongs into the one that uses it, unless several do, or it is a seam."""
+STANDARD = {"__init__", "admin", "api", "api_urls", "apps", "asgi", "charts", "forms", "tasks", "urls", "views", "wsgi"}
+SEAMS = {
+    "annotate.batches.unfinished_work": "a tag that a template of a lower app asks",
+    "annotate.desk.invited_terms": "a tag that a template of a lower app asks",
+    "annotate.prolific.hook_view": "the one view that takes forms of other sites",
+    "annotate.reviews.remarks": "the acts of a page",
+    "config.schedule": "a table for whoever looks what runs when",
+    "config.web.options": "a file of options that gunicorn reads",
+    "measures.neural.metrics": "a list that registers metrics when it is imported",
+    "projects.api.token_urls": "routes of pages, in another file than those of the API",
+    "projects.processes.start": "a program",
+    "projects.texts.starting_texts": "the reader of the files beside it",
+}
+"""Small modules that one module uses, or none, and why they stand alone; settings and tables name others."""
+
+
+def test_a_small_module_is_used_in_several_places_or_is_a_seam() -> None:
+    paths = [path for app in (*APPS, "config") for path in (ROOT / app).rglob("*.py")]
+    small = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in paths
+        if path.read_text().count("\n") < SMALL and path.stem not in STANDARD
+        if not {"migrations", "management", "templatetags", "models"} & set(path.parts)
+    }
+    imported: Counter[str] = Counter()
+    named: set[str] = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                imported.update({node.module, *(f"{node.module}.{each.name}" for each in node.names)})
+            elif isinstance(node, ast.Import):
+                imported.update(each.name for each in node.names)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= {node.value, node.value.rpartition(".")[0]}
+    assert {name for name in small - named if imported[name] < 2} == set(SEAMS)
