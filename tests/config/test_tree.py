@@ -58,6 +58,16 @@ def test_the_architecture_lists_the_layers_of_each_app() -> None:
         assert [set(layer.split(", ")) for layer in row.split(" · ")] == read_layers(app), app
 
 
+def test_the_architecture_names_files_that_exist() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    paths = set(re.findall(r"`((?:annotate|client|config|demo|docs|measures|projects|results|static)/[\w./]*)`", text))
+    assert len(paths) > 60
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    for path, names in re.findall(r"`([\w/]+\.py)` \(((?:`\w+`(?:, )?)+)\)", text):
+        source = (ROOT / path).read_text()
+        assert [name for name in re.findall(r"\w+", names) if not re.search(rf"\b{name}\b", source)] == [], path
+
+
 SMALL = 40
 """Lines. A smaller module belongs into the one that uses it, unless several do, or it is a seam."""
 STANDARD = {"__init__", "admin", "api", "api_urls", "apps", "asgi", "charts", "forms", "tasks", "urls", "views", "wsgi"}
