@@ -9,11 +9,14 @@ from annotate.models import Batch
 from annotate.models.conditions import (
     counts_toward_caps,
     has_left,
+    is_active_annotator,
     is_admitted,
+    is_let_in,
     is_marked_counted,
     is_screened_out,
     is_work,
     most_hits,
+    rates_here,
 )
 
 N_HITS_LOOKED_AT = 2_000
@@ -169,13 +172,13 @@ WITH annotator AS MATERIALIZED (
            {is_admitted(batch="b", annotator="m.id")} AS is_qualified,
            most.n IS NULL OR worked.n < most.n AS is_below_caps
     FROM annotate_batch b
-    JOIN projects_membership m ON m.project_id = b.project_id AND m.standing = 'active' AND m.is_annotator
-        AND m.kind IN ('person', 'simulated') AND NOT {is_screened_out(response="screened", annotator="m.id")}
+    JOIN projects_membership m ON m.project_id = b.project_id AND {is_active_annotator("m")}
+        AND {rates_here("m")} AND NOT {is_screened_out(response="screened", annotator="m.id")}
         AND (NOT m.is_participant AND NOT {has_left("m")} OR EXISTS (
             SELECT 1 FROM annotate_panelparticipant p JOIN annotate_panel l ON l.id = p.panel_id
             WHERE p.membership_id = m.id AND (l.ended_at IS NULL OR NOT {has_left("m")} AND EXISTS (
                 SELECT 1 FROM annotate_panelsession s
-                WHERE s.participant_id = p.id AND s.state IN ('arrived', 'working') AND s.access <> 'held'))))
+                WHERE s.participant_id = p.id AND s.state IN ('arrived', 'working') AND {is_let_in("s")}))))
     CROSS JOIN LATERAL (SELECT {most_hits("b")} AS n) most
     CROSS JOIN LATERAL (
         SELECT count(*) AS n FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id

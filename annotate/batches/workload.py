@@ -12,7 +12,15 @@ from django.db.models.functions import MD5, Cast
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.personal_hits import ENOUGH, Supply
 from annotate.models import Batch, Item
-from annotate.models.conditions import is_collected, is_counted, is_known, is_work, was_submitted
+from annotate.models.conditions import (
+    is_active_annotator,
+    is_collected,
+    is_counted,
+    is_known,
+    is_work,
+    rates_here,
+    was_submitted,
+)
 from annotate.rating.pace import BYTES_PER_SECOND, MEASURED, SECONDS_PER_RATING, Pace, measure_texts, read_pace
 from measures.outcome import Undefined
 from measures.quality.shares import Share, compute_share
@@ -193,8 +201,7 @@ SELECT redone.*, measured.* FROM (
 SELECT count(*) AS n, count(*) FILTER (WHERE NOT a.holds_place),
        count(*) FILTER (WHERE NOT a.holds_place AND NOT (a.state = 'rejected' AND a.is_unpaid)),
        (SELECT count(*) FROM projects_membership m
-        WHERE m.project_id = %(project)s AND m.standing = 'active' AND m.is_annotator
-          AND m.kind IN ('person', 'simulated'))
+        WHERE m.project_id = %(project)s AND {is_active_annotator("m")} AND {rates_here("m")})
 FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id AND {is_work("h")}
 JOIN annotate_assignment a ON a.hit_id = h.id AND {was_submitted("a")}
 WHERE b.project_id = %(project)s AND {is_collected("b")}) redone
@@ -261,6 +268,6 @@ FROM (
         ON c.id = ANY(%(known)s::bigint[]) AND NOT EXISTS (
             SELECT 1 FROM annotate_item i JOIN annotate_assignment a ON a.hit_id = i.hit_id
             WHERE i.candidate_id = c.id AND a.annotator_id = m.id)
-    WHERE m.project_id = %(project)s AND m.standing = 'active' AND m.is_annotator AND {is_known("m")}
+    WHERE m.project_id = %(project)s AND {is_active_annotator("m")} AND {is_known("m")}
     GROUP BY m.id) left_to_ask
 """

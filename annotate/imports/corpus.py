@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotate.imports.staging import Progress, count, create, refuse_rows, stage
-from annotate.models.conditions import is_counted
+from annotate.models.conditions import is_counted, is_under_way
 from projects.importing import Checked, Report, Warned
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.questions import UNITED
@@ -279,7 +279,7 @@ def _warn_of_further_references(cursor: Any, report: Report) -> None:
                       SELECT 1 FROM projects_candidate c JOIN annotate_judgment j ON j.candidate_id = c.id
                       WHERE c.question_id = f.question_id AND {is_counted("j")}) OR EXISTS (
                       SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-                      JOIN annotate_batch b ON b.id = h.batch_id AND b.state IN ('open', 'paused')
+                      JOIN annotate_batch b ON b.id = h.batch_id AND {is_under_way("b")}
                       WHERE i.question_id = f.question_id) AS is_rated
                   FROM (SELECT question_id, min(line) AS line FROM staged_further GROUP BY question_id) f) each"""
     )

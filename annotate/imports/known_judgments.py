@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotate.imports.staging import count, create, refuse_rows
-from annotate.models.conditions import is_counted, is_judgeable, is_member
+from annotate.models.conditions import is_counted, is_judgeable, is_known, is_member, rates_here
 from projects.importing import Checked, Report
 from projects.importing.check_report import LINE
 from projects.models import Project
@@ -41,10 +41,10 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, 
         cursor,
         checked,
         "annotator",
-        """SELECT v.line, format('“%%s” is a person of this project, whose judgments come from their own work only',
+        f"""SELECT v.line, format('“%%s” is a person of this project, whose judgments come from their own work only',
                   v.annotator) AS reason
            FROM staged_values v JOIN projects_membership m ON m.id = v.annotator_id
-           WHERE m.kind NOT IN ('imported', 'unknown')""",
+           WHERE {rates_here("m")}""",
     )
     _skip_impossible(cursor, report)
     _refuse_many_annotators(cursor, checked)
@@ -68,10 +68,10 @@ def _find_annotators(cursor: Any, project: Project, checked: Checked) -> None:
         cursor,
         checked,
         "annotator",
-        """SELECT v.line, format('“%%s” names both a person and an unknown annotator; use another name',
+        f"""SELECT v.line, format('“%%s” names both a person and an unknown annotator; use another name',
                   left(v.annotator, 60)) AS reason
            FROM staged_values v JOIN projects_membership m ON m.project_id = %s AND m.imported_name = v.annotator
-           WHERE (m.kind = 'unknown') <> (v.annotator IN (SELECT name FROM staged_slots))""",
+           WHERE (NOT {is_known("m")}) <> (v.annotator IN (SELECT name FROM staged_slots))""",
         [project.pk],
     )
     # A name is that of an imported annotator, or the pseudonym under which an export lists them. An imported name comes
@@ -167,7 +167,7 @@ def _skip_uncounted(cursor: Any, checked: Checked, report: Report) -> None:
                    u.why) AS reason
             FROM staged_values v JOIN LATERAL (
                 SELECT u.value, u.why FROM staged_uncounted u WHERE {same} ORDER BY 1, 2 LIMIT 1) u ON true
-            JOIN projects_membership m ON m.id = v.annotator_id AND m.kind IN ('imported', 'unknown')""",
+            JOIN projects_membership m ON m.id = v.annotator_id AND NOT {rates_here("m")}""",
     )
 
 

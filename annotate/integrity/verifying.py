@@ -14,6 +14,7 @@ from annotate.models.conditions import (
     is_marked_counted,
     is_submitted,
     is_work,
+    rates_here,
     was_submitted,
 )
 from projects.database.snapshots import snapshot
@@ -152,7 +153,7 @@ RULES = (
         "set aside.",
         "judgment",
         f"""SELECT later.id FROM annotate_judgment j
-           JOIN projects_membership m ON m.id = j.annotator_id AND m.kind IN ('imported', 'unknown')
+           JOIN projects_membership m ON m.id = j.annotator_id AND NOT {rates_here("m")}
            JOIN projects_criterion c ON c.id = j.criterion_id
            JOIN annotate_judgment later ON later.annotator_id = j.annotator_id AND later.candidate_id = j.candidate_id
                 AND later.id > j.id AND {is_counted("later")}

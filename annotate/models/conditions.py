@@ -178,6 +178,27 @@ def is_member(member: str) -> str:
     return f"{_alias(member)}.standing <> 'removed'"
 
 
+def rates_here(member: str) -> str:
+    """Return SQL: whether a member rates in the app, as a person or simulated; others are names in imported files."""
+    return f"{_alias(member)}.kind IN ('person', 'simulated')"
+
+
+def is_active_annotator(member: str) -> str:
+    """Return SQL: whether a member annotates and is neither suspended nor removed; imported annotators are active."""
+    m = _alias(member)
+    return f"({m}.standing = 'active' AND {m}.is_annotator)"
+
+
+def is_let_in(session: str) -> str:
+    """Return SQL: whether a participant's session was let in; one that is not may be somebody else's with their ids."""
+    return f"{_alias(session)}.access <> 'held'"
+
+
+def is_under_way(batch: str) -> str:
+    """Return SQL: whether a batch is open or paused, so that HITs of it may still be taken."""
+    return f"{_alias(batch)}.state IN ('open', 'paused')"
+
+
 def is_collected(batch: str) -> str:
     """Return SQL: whether a batch is rated in the app and was not imported."""
     return f"{_alias(batch)}.kind <> 'imported'"

@@ -7,7 +7,7 @@ from django.db.models.expressions import RawSQL
 
 from annotate.models import Assignment, PanelParticipant, PanelSession, Reservation
 from annotate.models.assignment import AssignmentQuerySet
-from annotate.models.conditions import is_begun_for, is_submitted, seconds_spent
+from annotate.models.conditions import is_begun_for, is_let_in, is_submitted, seconds_spent
 from projects.models import Membership
 
 _WORK = f"""
@@ -29,7 +29,7 @@ SELECT its.id, count(*)
 FROM annotate_panelparticipant p JOIN annotate_assignment a ON {is_begun_for("a", "p")} AND {is_submitted("a")}
 CROSS JOIN LATERAL (
     SELECT s.id FROM annotate_panelsession s
-    WHERE s.participant_id = p.id AND s.access <> 'held' AND s.arrived_at <= a.submitted_at
+    WHERE s.participant_id = p.id AND {is_let_in("s")} AND s.arrived_at <= a.submitted_at
     ORDER BY s.id DESC LIMIT 1) its
 WHERE p.id = ANY(%s) GROUP BY its.id
 """

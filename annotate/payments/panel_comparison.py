@@ -9,7 +9,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from annotate.models import Outcome, Panel, PanelPayment, PanelSession
-from annotate.models.conditions import is_begun_for, is_submitted
+from annotate.models.conditions import is_begun_for, is_let_in, is_submitted
 from annotate.payments.ledger import Hourly
 from annotate.payments.panel_pay import Kind, Told
 from projects.language.amounts import format_money, format_units
@@ -250,10 +250,10 @@ JOIN (SELECT paid.panel_id, a.annotator_id, sum(a.active_seconds) AS seconds
 GROUP BY pay.panel_id
 """
 # The first session with the code of each participant: who comes again gets the same code at once.
-_VISITS = """
+_VISITS = f"""
 SELECT panel_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - arrived_at)) / 60, count(*)
-FROM (SELECT DISTINCT ON (participant_id) panel_id, arrived_at, ended_at FROM annotate_panelsession
-      WHERE panel_id = ANY(%s) AND outcome = 'completed' AND access <> 'held'
+FROM (SELECT DISTINCT ON (participant_id) panel_id, arrived_at, ended_at FROM annotate_panelsession s
+      WHERE panel_id = ANY(%s) AND outcome = 'completed' AND {is_let_in("s")}
       ORDER BY participant_id, ended_at) first
 GROUP BY panel_id
 """

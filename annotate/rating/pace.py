@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.models.conditions import is_in_use, is_submitted
+from annotate.models.conditions import is_in_use, is_submitted, rates_here
 from measures.outcome import Undefined
 from measures.ratios import compute_ratio
 from projects.database.prepared import prepared
@@ -219,7 +219,7 @@ WITH recent AS MATERIALIZED (
         SELECT a.hit_id, a.active_seconds, a.layout, a.submitted_at FROM annotate_assignment a
         WHERE a.annotator_id = m.id AND {_is_measured("a")}
         ORDER BY a.submitted_at DESC LIMIT {MOST_OF_ONE}) mine
-    WHERE m.project_id = %(project)s AND m.kind IN ('person', 'simulated')
+    WHERE m.project_id = %(project)s AND {rates_here("m")}
     ORDER BY m.kind, mine.submitted_at DESC LIMIT {N_RECENT_OF_ALL})
 SELECT recent.annotator_id, recent.kind, count(*), sum(recent.active_seconds), sum(cardinality(recent.layout)),
        sum(cardinality(recent.layout) * rated.n_criteria), 1,

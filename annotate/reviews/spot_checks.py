@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotate.models import QualityRules, Review, ReviewVerdict
-from annotate.models.conditions import is_collected, is_member, is_submitted, is_work
+from annotate.models.conditions import is_collected, is_member, is_submitted, is_work, rates_here
 from annotate.rating import answers as rating_answers
 from annotate.rating.sent import SentAnswers
 from projects import log
@@ -52,7 +52,7 @@ SELECT a.annotator_id, a.id, a.uuid::text, r.id IS NOT NULL
 FROM annotate_assignment a
 JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")}
 JOIN annotate_batch b ON b.id = h.batch_id AND {is_collected("b")}
-JOIN projects_membership m ON m.id = a.annotator_id AND {is_member("m")} AND m.kind IN ('person', 'simulated')
+JOIN projects_membership m ON m.id = a.annotator_id AND {is_member("m")} AND {rates_here("m")}
 LEFT JOIN annotate_review r ON r.assignment_id = a.id
 WHERE b.project_id = %s AND {is_submitted("a")}
 ORDER BY a.annotator_id, a.submitted_at, a.id

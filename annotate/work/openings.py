@@ -21,6 +21,7 @@ from annotate.models.conditions import (
     is_collected,
     is_new_to,
     is_screened_out,
+    is_under_way,
     most_hits,
 )
 from annotate.models.pay import hit_pay
@@ -227,7 +228,7 @@ FROM (
                        {most_hits("b")} AS most,
                        b.max_hits_per_day AS most_a_day
                 FROM projects_membership m
-                JOIN annotate_batch b ON b.project_id = m.project_id AND b.state IN ('open', 'paused')
+                JOIN annotate_batch b ON b.project_id = m.project_id AND {is_under_way("b")}
                 WHERE m.id = ANY(%(annotators)s::bigint[]) AND {is_collected("b")}
                   AND NOT {is_screened_out(response="screened", annotator="m.id")} OFFSET 0) open_to) gate
         CROSS JOIN LATERAL (

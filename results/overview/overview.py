@@ -11,7 +11,7 @@ from annotate.frames.kept import keep
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
-from annotate.models.conditions import has_left, is_screened_out, was_submitted
+from annotate.models.conditions import has_left, is_active_annotator, is_let_in, is_screened_out, was_submitted
 from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
 from projects.models import Membership, Project
@@ -99,11 +99,11 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
 # Assignments are looked for last, and by a subquery with a limit, which is never hashed: few members need it.
 _ANNOTATORS = f"""
 SELECT m.kind, count(*) FROM projects_membership m
-WHERE m.project_id = %s AND m.standing = 'active' AND m.is_annotator AND NOT {has_left("m")}
+WHERE m.project_id = %s AND {is_active_annotator("m")} AND NOT {has_left("m")}
   AND (NOT {is_screened_out(response="screened", annotator="m.id")}
           AND (NOT m.is_participant OR EXISTS (
               SELECT 1 FROM annotate_panelsession s JOIN annotate_panelparticipant p ON p.id = s.participant_id
-              WHERE p.membership_id = m.id AND s.state IN ('arrived', 'working') AND s.access <> 'held'))
+              WHERE p.membership_id = m.id AND s.state IN ('arrived', 'working') AND {is_let_in("s")}))
        OR (SELECT true FROM annotate_assignment a WHERE a.annotator_id = m.id AND {was_submitted("a")} LIMIT 1))
 GROUP BY m.kind
 """

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models.batch import find_batch_ids
-from annotate.models.conditions import is_counted, is_in_use, is_item, is_unused_trial, is_work, uses_trial
+from annotate.models.conditions import (
+    is_counted,
+    is_in_use,
+    is_item,
+    is_under_way,
+    is_unused_trial,
+    is_work,
+    uses_trial,
+)
 from projects.models import Project
 
 
@@ -86,7 +94,7 @@ lacking AS (
         WHERE j.candidate_id = c.candidate_id AND {is_counted("j")} AND NOT {is_unused_trial("b")}) + (
         SELECT coalesce(sum(h.places_wanted - h.places_done), 0) FROM annotate_item i
         JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
-        WHERE h.batch_id IN (SELECT id FROM source WHERE state IN ('open', 'paused'))
+        WHERE h.batch_id IN (SELECT s.id FROM source s WHERE {is_under_way("s")})
           AND i.candidate_id = c.candidate_id AND {is_item("i")} AND {is_in_use("i")}))
 SELECT count(*), coalesce(min(wanted), 0), coalesce(max(wanted), 0), count(*) FILTER (WHERE is_closed),
        count(*) FILTER (WHERE is_excluded), count(*) FILTER (WHERE is_set_aside),

@@ -104,7 +104,7 @@ candidates AS MATERIALIZED (
 work AS MATERIALIZED (
     SELECT a.id, {_list_more(of_work)} a.not_blind,
            row_number() OVER (
-               ORDER BY b.number, CASE WHEN m.kind = 'unknown' THEN '' ELSE m.pseudonym END COLLATE "C", m.id, a.id
+               ORDER BY b.number, CASE WHEN {is_known("m")} THEN m.pseudonym ELSE '' END COLLATE "C", m.id, a.id
            ) AS position
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotate.models import Assignment, Batch, Hit, Item, conditions
+from annotate.models import Assignment, Batch, Hit, Item, PanelSession, conditions
 from projects.models import Membership
 
 CONDITIONS = [
@@ -51,6 +51,9 @@ def test_nothing_but_an_identifier_is_an_alias(condition: Callable[..., str], wr
         (conditions.is_item, "control", Item.Control.values, {"none"}),
         (conditions.is_collected, "kind", Batch.Kind.values, {"trial", "full"}),
         (conditions.is_member, "standing", Membership.Standing.values, {"active", "suspended"}),
+        (conditions.rates_here, "kind", Membership.Kind.values, {"person", "simulated"}),
+        (conditions.is_under_way, "state", Batch.State.values, {"open", "paused"}),
+        (conditions.is_let_in, "access", PanelSession.Access.values, {"open", "own", "trusted"}),
         (conditions.uses_trial, "use_of_trial", ["", *Batch.UseOfTrial.values], {"count"}),
     ],
 )
@@ -63,8 +66,10 @@ def test_a_condition_holds_for_the_values_that_it_means(
 NAMED = re.compile(
     r"[.]state (?:IN \('submitted', 'approved'|NOT IN \('returned')|[.]mark IN \('counted'|[.]purpose = 'work'"
     r"|[.]control = 'none'|[.]kind <> '(?:imported|unknown)'|[.]standing <> 'removed'|\b(?:i|p)[.]retired_at IS NULL"
+    r"|[.]kind (?:NOT )?IN \('(?:person|imported)'|[.]standing = 'active'|[.]access <> 'held'"
+    r"|b[.]state IN \('open', 'paused'\)"
 )
-"""Texts that a condition has a name for. The last is of items: sets are retired too."""
+"""Texts that a condition has a name for. Of items `retired_at` is one: sets are retired too."""
 
 
 def test_statements_use_the_names_and_not_the_texts() -> None:
