@@ -16,7 +16,6 @@ from annotate.models.conditions import (
     is_active_annotator,
     is_collected,
     is_counted,
-    is_known,
     is_work,
     rates_here,
     was_submitted,
@@ -268,6 +267,6 @@ FROM (
         ON c.id = ANY(%(known)s::bigint[]) AND NOT EXISTS (
             SELECT 1 FROM annotate_item i JOIN annotate_assignment a ON a.hit_id = i.hit_id
             WHERE i.candidate_id = c.id AND a.annotator_id = m.id)
-    WHERE m.project_id = %(project)s AND {is_active_annotator("m")} AND {is_known("m")}
+    WHERE m.project_id = %(project)s AND {is_active_annotator("m")} AND {rates_here("m")}
     GROUP BY m.id) left_to_ask
 """

@@ -2,12 +2,15 @@
 
 import pytest
 
+from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import price_batch
-from annotate.batches.workload import Texts, Work, measure_basis
+from annotate.batches.workload import Texts, Work, find_supply_of_new, measure_basis
 from annotate.models import Assignment
 from measures.outcome import Undefined
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.results.judged_batches import judge
 from tests.sized_projects import submit
 
 
@@ -39,3 +42,13 @@ def test_what_had_to_be_done_again_is_expected_again(project: Project, annotator
     # A quarter again, of which a quarter again: a third. None of it was paid.
     assert cost.again.n_hits == pytest.approx(cost.ordinary.n_hits / 3)
     assert (cost.again.cents, cost.pay_cents) == (0, cost.ordinary.cents)
+
+
+@pytest.mark.django_db
+def test_only_those_who_rate_here_can_be_asked_about_known_candidates(project: Project, annotator: Membership) -> None:
+    """Imported annotators have had the candidates that their file judged, and are asked about none."""
+    candidates = make_candidates(make_question(make_passage(make_dataset(project))), 3)
+    imported = [make_membership(project, kind="imported", user=None, imported_name=name) for name in ("Ann", "Bob")]
+    judge(project, {each: dict.fromkeys(imported, 3) for each in candidates}, kind="imported")
+    supply = find_supply_of_new(project, [], ControlPlan(known_per_hit=1, known_hit_every=6))
+    assert (supply.known_passages, supply.known_per_passage) == (1, 3)
