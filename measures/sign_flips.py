@@ -10,6 +10,7 @@ from measures.rounding import ON_SCALE
 MOST_ENUMERATED = 16
 """Up to this many groups every pattern of signs is tried; beyond, random ones."""
 N_PATTERNS = 9_999
+"""With the observed signs these are 10,000, so that the smallest p is 0.0001."""
 _CELLS_AT_A_TIME = 2_000_000
 """Patterns are made in blocks of about this many signs (16 MB), which bounds memory and changes no result."""
 

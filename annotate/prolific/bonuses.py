@@ -20,6 +20,7 @@ from projects.models import Act, Membership
 State = ProlificBonus.State
 
 MOST_LINES = 200
+"""As many as one call to Prolific takes."""
 MOST_CENTS = 10_000
 """The largest single bonus: amounts are in units, and whoever enters cents is stopped here."""
 _AT_ENDS = re.compile(r"^[\s,;]+|[\s,;]+$")

@@ -23,8 +23,10 @@ from projects.web import outgoing
 CALL_SECONDS = 10.0
 MOST_BYTES = 8 * 1024 * 1024
 MOST_ATTEMPTS = 4
-MOST_PAGES = 1_000
 FIRST_PAUSE_SECONDS = 1.0
+"""Pauses double: the three of them take 7 seconds, unless the platform asks for longer ones."""
+MOST_PAGES = 1_000
+"""Of one list: a platform that links its pages in a circle would be asked without end."""
 _ID = re.compile(r"[0-9a-f]{24}")
 _PORTS = {"https": 443, "http": 80}
 

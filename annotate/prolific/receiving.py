@@ -15,9 +15,12 @@ from annotate.prolific import accounts, submissions
 from projects.errors import Refused
 
 WINDOW = timedelta(minutes=5)
+"""How far the time of a request may be off. An overheard one can be sent again no later, and clocks differ."""
 MOST_BYTES = 64 * 1024
 KEPT = timedelta(days=30)
+"""Meanwhile a message that comes again is known by its id."""
 PORTION = 200
+"""Of one run of the task, which the clock starts every few seconds."""
 
 
 class NotGenuine(Exception):

@@ -23,6 +23,7 @@ Status = ProlificSubmission.Status
 State = PanelSession.State
 
 MOST_APPROVALS = 1_000
+"""As many as one call to Prolific takes."""
 APPROVE_AGAIN = timedelta(minutes=10)
 """Approvals are carried out by the platform some time later; after this they are asked for again."""
 MOST_CODES = 50

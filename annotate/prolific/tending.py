@@ -18,6 +18,7 @@ POLL_EVERY = timedelta(minutes=10)
 POLL_ARRIVALS_AFTER = timedelta(minutes=1)
 """So soon after the last list another is asked for, if somebody has arrived whom the platform has not told of."""
 LEASE = timedelta(minutes=15)
+"""A study whose worker died is tended again after this."""
 logger = logging.getLogger(__name__)
 
 

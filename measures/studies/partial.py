@@ -11,6 +11,7 @@ from measures.studies.correlating import Correlation
 from measures.studies.items import Items
 
 _ROUNDING = 1e-12
+"""What rounding leaves of the variance of a column that follows from the third is less."""
 
 
 def correlate_partially(

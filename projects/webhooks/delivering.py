@@ -20,6 +20,7 @@ from projects.webhooks import sending
 from projects.webhooks.sending import Outcome
 
 LEASE = timedelta(seconds=60)
+"""A message whose worker died is sent again after this. Sending one takes a few seconds at most."""
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 6 * 3600.0
 GIVE_UP_AFTER = timedelta(days=1)
