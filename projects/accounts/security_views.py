@@ -23,7 +23,6 @@ from projects.access import SignedInRequest, requires_second_factor, signed_in
 from projects.accounts import passkeys, passwords, second_factors, signing_in, single_sign_on
 from projects.accounts.factor_forms import AppForm, ConfirmForm, PasskeyForm
 from projects.accounts.views import locked_out
-from projects.errors import Refused
 from projects.models import Membership
 from projects.web.links import safe_next
 from projects.web.refusals import refusals
@@ -96,12 +95,10 @@ def _is_proof(request: SignedInRequest, form: ConfirmForm) -> bool:
     user = request.user
     if answer := request.POST.get("credential", ""):
         form.errors.clear()
-        try:
+        with refusals(request):
             passkeys.authenticate(user=user, answer=answer)
-        except Refused as refused:
-            messages.error(request, refused.message)
-            return False
-        return True
+            return True
+        return False
     if not (form.fields and form.is_valid()):
         return False
     if "password" in form.fields:

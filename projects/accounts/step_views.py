@@ -15,9 +15,9 @@ from projects.access import public
 from projects.accounts import passkeys, second_factors, signing_in
 from projects.accounts.factor_forms import CodeForm
 from projects.accounts.views import locked_out
-from projects.errors import Refused
 from projects.models import User
 from projects.web.links import hides_address, safe_next
+from projects.web.refusals import refusals
 
 
 @public
@@ -63,12 +63,10 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
 def passkey_sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey, alone or as the second step."""
     pending = signing_in.find_pending(request)
-    try:
+    with refusals(request):
         user = passkeys.authenticate(user=pending, answer=request.POST.get("credential", ""))
-    except Refused as refused:
-        messages.error(request, refused.message)
-        return redirect("projects:sign-in") if pending is None else _show_second_step(request, pending, CodeForm())
-    return _welcome(request, user)
+        return _welcome(request, user)
+    return redirect("projects:sign-in") if pending is None else _show_second_step(request, pending, CodeForm())
 
 
 def _welcome(request: HttpRequest, user: User) -> HttpResponse:
