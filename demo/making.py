@@ -30,7 +30,7 @@ from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
 from projects.models import Act, Membership, Project, User
-from projects.people import invitations, joining
+from projects.people import invitations, join_by_invitation
 from projects.settings import lifecycle
 from projects.texts import versions
 from projects.texts.examples import Example
@@ -154,7 +154,7 @@ def _invite(owner: Membership, username: str, role: Membership.Role, password: s
     if role == Role.OWNER:
         return owner
     _, token = invitations.create_invitation(actor=owner, role=role, days=1, note=username)
-    return joining.join(token=token, user=_make_user(username, password))
+    return join_by_invitation.join(token=token, user=_make_user(username, password))
 
 
 def _make_user(username: str, password: str) -> User:

@@ -16,7 +16,7 @@ from projects.errors import Refused
 from projects.language.languages import activate_for, activate_for_visitor
 from projects.models import Guesses, Membership
 from projects.people import invitations as people_invitations
-from projects.people import joining
+from projects.people import join_by_invitation
 from projects.texts.versions import current_consent
 from projects.web.client_address import client_address
 from projects.web.links import hides_address
@@ -50,17 +50,17 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     form = sign_up_form(request.POST if request.method == "POST" and user is None else None)
     try:
         if request.method == "POST" and user is not None:
-            return _welcome(request, joining.join(token=token, user=user))
+            return _welcome(request, join_by_invitation.join(token=token, user=user))
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
-            membership = joining.sign_up(
+            membership = join_by_invitation.sign_up(
                 token=token, username=given["username"], password=given.get("new_password1"), identity=identity
             )
             request.session.pop(single_sign_on.WAITING, None)
             assert membership.user is not None
             signing_in.finish(request, membership.user)
             return _welcome(request, membership)
-    except joining.AlreadyMember as already:
+    except join_by_invitation.AlreadyMember as already:
         return _already(request, already.membership)
     except Refused as refusal:
         form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)

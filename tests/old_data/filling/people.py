@@ -28,7 +28,7 @@ from measures.rubric import FIVE_POINTS, CriterionSpec, Level, Scale, ScaleKind
 from projects.accounts import passwords, second_factors, single_sign_on, users
 from projects.api import tokens
 from projects.models import Guesses, Membership, Pulse, User
-from projects.people import invitations, joining, members
+from projects.people import invitations, join_by_invitation, members
 from projects.rubric import versions as rubrics
 from projects.settings import lifecycle
 from projects.texts import versions as texts
@@ -77,7 +77,7 @@ def gather(bay: Bay) -> None:
     roles = {"manager": Role.MANAGER, "gone": Role.MANAGER, "researcher": Role.RESEARCHER}
     for name, role in {**roles, **dict.fromkeys(ANNOTATORS, Role.ANNOTATOR)}.items():
         _, token = invitations.create_invitation(actor=bay["owner"], role=role, note=f"for {name}")
-        bay.people[name] = joining.join(token=token, user=_make_user(name))
+        bay.people[name] = join_by_invitation.join(token=token, user=_make_user(name))
     members.set_annotates(target=bay["manager"], annotates=True, actor=bay["owner"])
     moderation.remove(
         target=bay["gone"], actor=bay["owner"], why="Left the university.", exclusion=moderation.Exclusion()
@@ -107,7 +107,7 @@ def erase_somebody(bay: Bay) -> None:
     """One who joined late, rated nothing and deleted their account."""
     _, token = invitations.create_invitation(actor=bay["manager"], role=Role.ANNOTATOR)
     user = _make_user("ivy")
-    joining.join(token=token, user=user)
+    join_by_invitation.join(token=token, user=user)
     erasing.erase(user=user, removes_work=False)
 
 

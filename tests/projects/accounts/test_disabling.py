@@ -6,7 +6,7 @@ from django.test import Client
 from projects.api import tokens
 from projects.errors import Refused
 from projects.models import Act, LogEntry, Membership, User
-from projects.people import invitations, joining
+from projects.people import invitations, join_by_invitation
 from tests.factories import make_user
 from tests.people import SignIn
 
@@ -60,7 +60,7 @@ def test_the_invitations_of_a_disabled_account_let_nobody_in_and_end_with_it(man
     User.objects.filter(pk=user.pk).update(is_active=False)
     assert try_link() == (410, 410)
     with pytest.raises(Refused):
-        joining.join(token=token, user=make_user("otto"))
+        join_by_invitation.join(token=token, user=make_user("otto"))
     User.objects.filter(pk=user.pk).update(is_active=True)
     assert Client().get(path).status_code == 200
 

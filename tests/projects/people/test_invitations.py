@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
-from projects.people import invitations, joining, members, views
+from projects.people import invitations, join_by_invitation, members, views
 from tests.concurrency import Racers
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
@@ -209,7 +209,7 @@ def test_nobody_joins_a_deleted_project(manager: Membership) -> None:
     Project.objects.update(deleted_at=timezone.now())
     assert Client().get(join_path(token)).status_code == 410
     with pytest.raises(Refused):
-        joining.sign_up(token=token, username="nina", password=PASSWORD)
+        join_by_invitation.sign_up(token=token, username="nina", password=PASSWORD)
     assert not User.objects.filter(username="nina").exists()
 
 
@@ -233,7 +233,7 @@ def test_whoever_may_no_longer_invite_lets_nobody_in(manager: Membership, lost: 
     invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     Membership.objects.filter(pk=manager.pk).update(**lost)
     with pytest.raises(Refused):
-        joining.sign_up(token=token, username="nina", password=PASSWORD)
+        join_by_invitation.sign_up(token=token, username="nina", password=PASSWORD)
     assert Client().get(join_path(token)).status_code == 410
     invitation.refresh_from_db()
     assert (invitation.n_uses, invitation.revoked_at) == (0, None)
@@ -301,7 +301,7 @@ def test_joining_needs_a_csrf_token(manager: Membership) -> None:
 
 def redeem(token: str, n: int) -> bool:
     try:
-        joining.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
+        join_by_invitation.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
     except Refused:
         return False
     return True
@@ -323,8 +323,8 @@ def test_fifty_redemptions_at_once_take_no_more_than_there_are(
 
 def join(token: str, user: User, _: int) -> bool:
     try:
-        joining.join(token=token, user=user)
-    except joining.AlreadyMember:
+        join_by_invitation.join(token=token, user=user)
+    except join_by_invitation.AlreadyMember:
         return False
     return True
 
