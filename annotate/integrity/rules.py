@@ -20,6 +20,13 @@ class Rule:
     query: str
 
 
+# An entry that was added to the audit log after that of the consent has an earlier time: the clock was set back in
+# between, and the times of consent and work do not tell which came first.
+_CLOCK_WAS_SET_BACK = """EXISTS (
+    SELECT 1 FROM projects_logentry agreed
+    JOIN projects_logentry later ON later.id > agreed.id AND later.at < agreed.at - interval '1 minute'
+    WHERE agreed.act = 'agree to consent' AND agreed.actor_id = c.membership_id
+      AND agreed.at BETWEEN c.accepted_at AND c.accepted_at + interval '1 minute')"""
 CONSENT = (
     # Consent versions have ascending ids, and a later withdrawal doesn't make earlier work wrong. Times are those at
     # which transactions begin: one that takes a HIT may begin before the consent is stored and see it nevertheless,
@@ -29,13 +36,13 @@ CONSENT = (
         "Annotators served by a batch that requires consent have agreed to that version or a newer one, and not "
         "withdrawn.",
         "assignment",
-        """SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
+        f"""SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
            JOIN annotate_assignment a ON a.hit_id = h.id
            WHERE b.consent_id IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM projects_consentacceptance c
                WHERE c.membership_id = a.annotator_id AND c.consent_id >= b.consent_id
-                 AND c.accepted_at <= a.opened_at + interval '1 minute'
-                 AND (c.withdrawn_at IS NULL OR c.withdrawn_at > a.opened_at))""",
+                 AND (c.withdrawn_at IS NULL OR c.withdrawn_at > a.opened_at)
+                 AND (c.accepted_at <= a.opened_at + interval '1 minute' OR {_CLOCK_WAS_SET_BACK}))""",
     ),
     Rule(
         "taken_out_stays_out",

@@ -14,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 from django.utils import timezone
 
-from projects.database.sign_ins import fetch_session, remember_account
+from projects.database.sign_ins import fetch_session, find_latest_end, remember_account
 
 BACKEND = "projects.accounts.backends.AccountBackend"
 EARLIER_BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -60,6 +60,12 @@ class SessionStore(db.SessionStore):
         now = timezone.now().timestamp()
         age = max(0.0, now - self.get(SIGNED_IN, now))
         return max(0, int(settings.SESSION_COOKIE_AGE - age))
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        """Delete sessions that have expired, with those that began while the clock was ahead."""
+        super().clear_expired()
+        cls.get_model_class().objects.filter(expire_date__gt=find_latest_end()).delete()
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
         content: dict[str, Any] = orjson.loads(_verify(session_data))

@@ -7,8 +7,10 @@ read, names the same account; otherwise, and for the first request, each is read
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.signals import request_started
 from django.utils import timezone
@@ -21,13 +23,17 @@ MOST_REMEMBERED = 20_000
 
 _SESSION, _USER = Columns(Session, "s"), Columns(User, "u")
 _MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
+CLOCK_TOLERANCE = timedelta(days=1)
+"""By how much a session may seem to end too late: the clock may have been set back by hours since it began."""
+
 _WHOLE = f"""
 SELECT {_SESSION.sql}, {_USER.sql}, {_MEMBER.sql}, {_PROJECT.sql}
 FROM django_session s
 LEFT JOIN {User._meta.db_table} u ON u.id = %(user)s::bigint
 LEFT JOIN projects_project p ON p.slug = %(slug)s::text AND p.deleted_at IS NULL
 LEFT JOIN projects_membership m ON m.user_id = u.id AND m.project_id = p.id
-WHERE s.session_key = %(key)s::text AND s.expire_date > %(now)s::timestamptz
+WHERE s.session_key = %(key)s::text
+  AND s.expire_date > %(now)s::timestamptz AND s.expire_date <= %(latest)s::timestamptz
 """
 _BY_USER = f"SELECT {_USER.sql} FROM {User._meta.db_table} u WHERE u.id = %(user)s::bigint"
 _BY_MEMBER = f"""
@@ -50,15 +56,17 @@ _accounts: dict[str, int] = {}
 
 
 def fetch_session(key: str, slug: str = "") -> Session | None:
-    """Return a session that has not expired, and read with it what a request in the project of this slug needs."""
+    """Return a session that has not expired, and read with it what a request in the project of this slug needs.
+
+    One that began while the clock was ahead has expired, too: it would outlive all others by as much.
+    """
     _found.set(None)
     # A cookie can hold any character, and PostgreSQL takes no NUL.
     if not (key.isascii() and key.isalnum()):
         return None
     account = _accounts.get(key)
-    values = fetch_one(
-        _WHOLE, {"key": key, "now": timezone.now(), "user": account, "slug": slug if account is not None else ""}
-    )
+    named = {"key": key, "user": account, "slug": slug if account is not None else ""}
+    values = fetch_one(_WHOLE, {**named, "now": timezone.now(), "latest": find_latest_end()})
     if values is None:
         _accounts.pop(key, None)
         return None
@@ -69,6 +77,11 @@ def fetch_session(key: str, slug: str = "") -> Session | None:
             membership.project = project
         _found.set(Found(slug, user, membership))
     return session
+
+
+def find_latest_end() -> datetime:
+    """Return when the youngest session ends, whatever the clock was when it began."""
+    return timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE) + CLOCK_TOLERANCE
 
 
 def remember_account(key: str, user_id: int) -> None:

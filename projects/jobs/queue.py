@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 ANNOUNCE_AGAIN_AFTER = timedelta(seconds=10)
 """When a waiting job is announced again: its first message may have been lost with the broker."""
+PART_EXPIRES_AFTER = timedelta(seconds=60)
+"""When a worker drops the message of a part unread, by its own clock, which may differ from that of the sender."""
 MOST_PARTS = 20
 """How many parts of a job are announced at once. A worker that has begun takes one after another unasked."""
 DEAD_AFTER = timedelta(seconds=30)
@@ -288,7 +290,7 @@ def _mark_interrupted(model: type[Job]) -> None:
 def announce(job: Job) -> bool:
     """Send the job's id to its queue of the broker; return False if the broker does not respond."""
     # Parts may all be done before a message is read, and are announced again if they are not.
-    expires = timezone.now() + 2 * ANNOUNCE_AGAIN_AFTER if job.is_part else None
+    expires = timezone.now() + PART_EXPIRES_AFTER if job.is_part else None
     broker = _load_broker()
     try:
         broker.send(job.task, job.pk, queue=job.queue_name, expires=expires)

@@ -17,6 +17,8 @@ class Pulse(models.Model):
     NEURAL = "neural"
     """A worker of learned metrics, which only some sites have."""
     BEAT = "beat"
+    PURGE = "purge"
+    """No process: up to which time deleted projects have been purged."""
     EVERY_SECONDS = 5.0
     # A worker reports every five seconds. The scheduler shows only by a task that it sends every ten seconds and a
     # worker runs, so it gets more time.

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from django.apps import apps
@@ -11,19 +11,45 @@ from django.utils import timezone
 
 from projects.database import erasures
 from projects.errors import Refused
-from projects.models import Project
+from projects.models import LogEntry, Project, Pulse
 
 Model = type[models.Model]
 ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
 logger = logging.getLogger(__name__)
 KIND = "project"
 """The name of purges in the list that a restored backup repeats."""
+LONGEST_STEP = timedelta(days=2)
+"""How far the time of purges goes on from one to the next, which is made every night."""
 
 
 def purge_due() -> list[str]:
-    """Purge the deleted projects whose time is over, and return their addresses."""
-    due = Project.objects.filter(deleted_at__isnull=False, purged_after__lte=timezone.now())
-    return [slug for slug in due.values_list("slug", flat=True).order_by("pk") if _purge_if_due(slug)]
+    """Purge the deleted projects whose time is over, and return their addresses.
+
+    A clock that is wrong by weeks must not delete them at once: nothing brings them back, not even a backup.
+    """
+    clock, until = timezone.now(), _find_time()
+    deleted = Project.objects.filter(deleted_at__isnull=False)
+    if n_early := deleted.filter(purged_after__gt=until, purged_after__lte=clock).count():
+        logger.warning(
+            "Deleted projects that are due: %d. They are not purged yet, because the clock (%s) is far ahead of the "
+            "night before, or the site was off. Each night they come nearer by %d days. Check the clock.",
+            *(n_early, clock.isoformat(timespec="minutes"), LONGEST_STEP.days),
+        )
+    due = deleted.filter(purged_after__lte=until).values_list("slug", flat=True).order_by("pk")
+    return [slug for slug in due if _purge_if_due(slug, until)]
+
+
+def _find_time() -> datetime:
+    """Return the time up to which projects are purged: what the clock says, but little more than at the purge before.
+
+    Before the first one the audit log knows a time: it has the deletion of each project.
+    """
+    now = timezone.now()
+    known = Pulse.objects.filter(process=Pulse.PURGE).values_list("seen_at", flat=True).first()
+    before = known or LogEntry.objects.values_list("at", flat=True).order_by("-pk").first() or now
+    until = min(now, before + LONGEST_STEP)
+    Pulse.objects.update_or_create(process=Pulse.PURGE, defaults={"seen_at": until})
+    return until
 
 
 @transaction.atomic
@@ -42,10 +68,10 @@ def purge(*, slug: str) -> int:
 
 
 @transaction.atomic
-def _purge_if_due(slug: str) -> bool:
+def _purge_if_due(slug: str, until: datetime) -> bool:
     project = Project.objects.select_for_update().filter(slug=slug).first()
     # It may have been restored since the list was read.
-    if project is None or project.purged_after is None or project.purged_after > timezone.now():
+    if project is None or project.purged_after is None or project.purged_after > until:
         return False
     n_rows = _purge(project)
     logger.info("The deleted project %s was purged: %d rows.", slug, n_rows)

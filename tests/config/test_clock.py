@@ -19,8 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.celery import app
 from config.schedule import SCHEDULE
-from config.scheduler import Scheduler, ThreadStep
+from config.scheduler import CLOCKS_DIFFER_BY, Scheduler, ThreadStep
 from projects.database import shared_memory
+from projects.jobs import queue
 from tests.processes import wait_until
 
 
@@ -36,6 +37,14 @@ def test_the_nightly_tasks_run_at_their_hour_however_often_the_worker_is_restart
 def test_each_task_of_the_clock_exists() -> None:
     app.loader.import_default_modules()
     assert {entry["task"] for entry in SCHEDULE.values()} <= set(app.tasks)
+
+
+def test_no_task_is_dropped_by_a_worker_whose_clock_is_ahead() -> None:
+    """The scheduler's host says when a task expires; the host of the worker looks at its own clock."""
+    frequent = [entry.get("options", {}) for entry in SCHEDULE.values() if not isinstance(entry["schedule"], crontab)]
+    assert len([options for options in frequent if "expires" in options]) > 5
+    assert all(options.get("expires", 3600) > CLOCKS_DIFFER_BY.total_seconds() for options in frequent)
+    assert queue.PART_EXPIRES_AFTER > CLOCKS_DIFFER_BY
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 from annotate import places
@@ -26,7 +27,7 @@ from annotate.work import serving, submitting
 from annotate.work.serving import ConfirmFirst
 from projects.database import erasures
 from projects.errors import Refused
-from projects.models import ConsentAcceptance, LogEntry, Membership, Project
+from projects.models import Act, ConsentAcceptance, LogEntry, Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
 from tests.annotate.qualification.factories import make_test
 from tests.annotate.submitted_work import claim, expire, make_reserved, rate, reasons
@@ -226,6 +227,18 @@ def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) 
         accepted.update(accepted_at=Now() - timedelta(hours=2), withdrawn_at=None)
     accepted.delete()
     assert "work_under_consent" in {breach.rule for breach in verifying.verify()}
+
+
+def test_verify_believes_no_times_from_before_a_clock_was_set_back(batch: Batch, annotator: Membership) -> None:
+    """The consent seems to come an hour after the work that it allowed."""
+    ahead = timezone.now() + timedelta(hours=1)
+    ConsentAcceptance.objects.filter(membership=annotator).update(accepted_at=ahead)
+    entry = {"project": batch.project, "actor": annotator}
+    LogEntry.objects.create(**entry, act=Act.AGREE_TO_CONSENT, at=ahead)
+    rate(annotator)
+    assert [breach.rule for breach in verifying.verify()] == ["work_under_consent"]
+    LogEntry.objects.create(**entry, act=Act.ANSWER_REJECTION)
+    assert verifying.verify() == []
 
 
 def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:

@@ -7,6 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from projects import tasks
 from projects.accounts.session_store import BACKEND, EARLIER_BACKEND, SessionStore
 from projects.database import sign_ins
 from projects.models import User
@@ -108,6 +109,22 @@ def test_a_session_ends_two_weeks_after_the_sign_in_however_often_it_is_saved(
     sign_in()  # once more, in the same session
     go_on(30)
     assert is_signed_in(client)
+
+
+def test_a_session_that_began_while_the_clock_was_ahead_ends_with_that(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end lies as far ahead, so it would outlive all others, or come to life again when that time is near."""
+    right, user = timezone.now(), make_user("anna")
+    for ahead, is_open in ((timedelta(hours=3), True), (timedelta(days=31), False)):
+        with monkeypatch.context() as wrong:
+            wrong.setattr("django.utils.timezone.now", lambda ahead=ahead: right + ahead)
+            client.force_login(user)
+            assert is_signed_in(client)
+        key = client.cookies["session"].value
+        assert is_signed_in(client) == is_open
+        tasks.clear_sessions()
+        assert Session.objects.filter(pk=key).exists() == is_open
 
 
 def test_a_session_of_an_earlier_version_ends_two_weeks_after_it_is_saved_again(

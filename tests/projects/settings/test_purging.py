@@ -72,6 +72,33 @@ def test_it_waits_for_its_time_and_a_restored_project_stays(
     assert User.objects.filter(memberships=None).exists()
 
 
+def test_a_wrong_clock_purges_nothing_at_once(
+    project: Project,
+    owner: Membership,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A month ahead, as after a reset of the machine's clock, for some nights; with and without a purge before."""
+    settings.KEEP_DELETED_DAYS = 30
+    right = timezone.now()
+    lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+
+    def purge_on(day: float) -> bool:
+        caplog.clear()
+        monkeypatch.setattr("django.utils.timezone.now", lambda: right + timedelta(days=day))
+        tasks.purge_deleted()
+        return not Project.objects.filter(slug="bridges").exists()
+
+    for first in (31, 1):
+        assert not any(purge_on(day) for day in (first, 31, 32, 33))
+        assert "Check the clock" in caplog.text
+        assert not purge_on(2)
+        assert not caplog.records
+    nights = [purge_on(day) for day in range(3, 33)]
+    assert nights == [False] * 28 + [True] * 2, "With the right clock it goes after 30 days."
+
+
 def test_nothing_is_purged_where_that_was_not_announced(
     project: Project, owner: Membership, settings: Settings
 ) -> None:
