@@ -357,8 +357,8 @@ def make_environ(scope: Scope, prefix: str = "") -> Environ:
     """Return the WSGI environ of a request, without its body; proxies may pass the prefix of the site on, or not."""
     raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
     path = unquote_to_bytes(raw_path.partition(b"?")[0]).decode("latin-1")
-    if prefix and path.startswith(f"{prefix}/"):
-        path = path.removeprefix(prefix)
+    if prefix and f"{path}/".startswith(f"{prefix}/"):
+        path = path.removeprefix(prefix) or "/"
     server = scope.get("server") or ("localhost", None)
     client = scope.get("client")
     environ: Environ = {

@@ -162,19 +162,24 @@ def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
     (megabytes,) = re.findall(r"max_size (\d+)MB", text)
     assert int(megabytes) * 10**6 > 512 * 1024**2 + FORM_BYTES
     (inside,) = re.findall(r"@inside path (.*)", text)
-    assert set(inside.split()) == {"/metrics", "/health/ready", "/readyz"} <= set(ADDRESSES)
+    closed = {path.removeprefix("{$SITE_PATH}") for path in inside.split()}
+    assert closed == {"/metrics", "/health/ready", "/readyz"} <= set(ADDRESSES)
 
 
-def test_caddy_gets_the_address_of_the_site_without_a_slash_at_its_end(tmp_path: Path) -> None:
+def test_caddy_gets_host_and_path_of_the_site_apart(tmp_path: Path) -> None:
     caddy = tmp_path / "caddy"
-    caddy.write_text('#!/bin/sh\necho "$SITE_URL" "$@"\n', encoding="ascii")
+    caddy.write_text('#!/bin/sh\necho "$SITE_URL|$SITE_PATH" "$@"\n', encoding="ascii")
     caddy.chmod(0o755)
     command = [word.replace("$$", "$") for word in read_compose()["services"]["proxy"]["command"]]
     told = []
-    for url in ("https://concord.example.org/", "https://concord.example.org"):
+    addresses = ("https://concord.example.org", "https://example.org:8443/concord", "https://example.org/a/b")
+    for url in [address + end for address in addresses for end in ("", "/")]:
         variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SITE_URL": url}
         told.append(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
-    assert told == ["https://concord.example.org run --adapter caddyfile --config /etc/caddy/Caddyfile\n"] * 2
+    parts = ("https://concord.example.org|", "https://example.org:8443|/concord", "https://example.org|/a/b")
+    assert told == [
+        f"{part} run --adapter caddyfile --config /etc/caddy/Caddyfile\n" for part in parts for _ in range(2)
+    ]
 
 
 def test_services_restart_and_may_do_little() -> None:

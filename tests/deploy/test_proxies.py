@@ -26,16 +26,18 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 def behind(kind: str, folder: Path) -> Iterator[tuple[str, Path | str]]:
     """The address of a running site and what its certificate is checked with."""
     port, http, https = free_port(), free_port(), free_port()
-    path = "/concord" if kind == "nginx below a path" else ""
+    path = "/concord" if "below a path" in kind else ""
     address = f"https://localhost:{https}{path}"
-    bind = f"127.0.0.1:{port}" if kind == "Caddy" else f"[::1]:{port}"
+    is_caddy = kind.startswith("Caddy")
+    bind = f"127.0.0.1:{port}" if is_caddy else f"[::1]:{port}"
     with ExitStack() as stack:
         stack.enter_context(proxies.site(bind, address))
-        if kind == "Caddy":
+        if is_caddy:
             text = proxies.read_file("Caddyfile").replace(
                 "admin off", f"admin off\n\thttp_port {http}\n\tskip_install_trust"
             )
-            stack.enter_context(proxies.caddy(folder, text, https, SITE_URL=address, UPSTREAM=bind))
+            parts = {"SITE_URL": address.removesuffix(path), "SITE_PATH": path}
+            stack.enter_context(proxies.caddy(folder, text, https, **parts, UPSTREAM=bind))
             root = folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"
             wait_until(lambda: has_certificate(address), "Caddy gets no certificate from itself.")
             yield address, root
@@ -74,10 +76,14 @@ def has_certificate(address: str) -> bool:
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")  # until there is a certificate
 @pytest.mark.parametrize(
-    "kind", ["nginx below a path", *(pytest.param(kind, marks=pytest.mark.drill) for kind in ("nginx", "Caddy"))]
+    "kind",
+    [
+        "nginx below a path",
+        *(pytest.param(kind, marks=pytest.mark.drill) for kind in ("nginx", "Caddy", "Caddy below a path")),
+    ],
 )
 def test_a_manager_works_behind_a_proxy(kind: str, tmp_path: Path) -> None:
-    if proxies.find("caddy" if kind == "Caddy" else "nginx") is None or shutil.which("openssl") is None:
+    if proxies.find("caddy" if "Caddy" in kind else "nginx") is None or shutil.which("openssl") is None:
         pytest.skip("This machine has no such proxy: `python -m tests.machine` brings those of Debian.")
     project = make_project("bridges", name="Bridges")
     mara = make_membership(project, make_user("mara", password=PASSWORD), role=Membership.Role.MANAGER)
@@ -90,6 +96,7 @@ def test_a_manager_works_behind_a_proxy(kind: str, tmp_path: Path) -> None:
         assert page.headers["Strict-Transport-Security"].startswith("max-age=31536000")
         assert "forged" not in page.headers["X-Request-ID"]
         assert visitor.get(f"{address}/metrics").status_code == 404
+        assert visitor.get(address).url.startswith(f"{address}/sign-in/")
 
         # Every address on the page is below the site's, and its files are there.
         path = address.partition("localhost")[2].partition("/")[2]

@@ -320,3 +320,4 @@ def test_the_environ_is_that_of_wsgi() -> None:
     assert make_environ({**scope, "client": None, "server": ("/run/concord.sock", None)})["REMOTE_ADDR"] == ""
     assert make_environ(scope, "/caf")["PATH_INFO"] == environ["PATH_INFO"]
     assert make_environ({**scope, "raw_path": b"/concord/desk/"}, "/concord")["PATH_INFO"] == "/desk/"
+    assert make_environ({**scope, "raw_path": b"/concord"}, "/concord")["PATH_INFO"] == "/"
