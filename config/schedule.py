@@ -19,6 +19,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "read-prolific-messages": {"task": "annotate.read_prolific_messages", "schedule": 5.0, "options": FREQUENT},
     "tend-prolific": {"task": "annotate.tend_prolific", "schedule": 30.0, "options": FREQUENT},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
+    "verify-files": {"task": "config.verify_files", "schedule": crontab(hour=3, minute=10)},
     "send-digests": {"task": "annotate.send_digests", "schedule": crontab(minute=27)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
     "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},

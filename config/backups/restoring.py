@@ -57,6 +57,11 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
     where the site has accounts or projects, unless `replace` is true. Erasures that this data folder or the backup
     knows of are repeated; until then, a mark keeps the site from starting.
     """
+    with stored_files.alone():
+        return _restore(path, replace=replace, say=say)
+
+
+def _restore(path: Path, *, replace: bool, say: Say) -> Restored:
     manifest = archive.read_manifest(path)
     _refuse_newer(manifest)
     with connection.cursor() as cursor:
@@ -137,10 +142,13 @@ def _refuse_worker(cursor: Any, say: Say) -> None:
 
 
 def _read_pulse(cursor: Any) -> tuple[Any, bool]:
-    """Return when a worker was last seen, and whether one may still run."""
+    """Return when each worker was last seen, and whether one may still run.
+
+    Not the newest time alone: a worker that ended before the clock was set back has the newest one for ever.
+    """
     cursor.execute(
-        f"SELECT max(seen_at), coalesce(max(seen_at) > now() - interval '{WORKER_SECONDS} seconds', false)"
-        f" FROM {Pulse._meta.db_table}"
+        f"SELECT array_agg(seen_at ORDER BY process), "
+        f"coalesce(max(seen_at) > now() - interval '{WORKER_SECONDS} seconds', false) FROM {Pulse._meta.db_table}"
     )
     seen_at, is_young = cursor.fetchone()
     return seen_at, is_young

@@ -353,6 +353,9 @@ def test_a_worker_that_runs_is_noticed_and_one_that_has_stopped_is_waited_for(
 
     reports.set()
     Pulse.beat(Pulse.WORKER)
+    Pulse.objects.create(
+        process=Pulse.NEURAL, seen_at=timezone.now() + timedelta(hours=1)
+    )  # before a clock was set back
     with pytest.raises(Refused, match="A worker is running"):
         restoring.restore(made, replace=True, say=report)
     reports.clear()
@@ -404,9 +407,9 @@ def test_a_file_deleted_in_between_makes_the_backup_look_again(
     for path in (Path(django_settings.MEDIA_ROOT) / "imports").glob("lost*"):
         path.unlink()
     keep = stored_files.keep
-    looks: list[dict[str, bool]] = []
+    looks: list[dict[str, stored_files.Named]] = []
 
-    def delete_first(named: dict[str, bool], folder: Path) -> set[str]:
+    def delete_first(named: dict[str, stored_files.Named], folder: Path) -> set[str]:
         if not looks:
             for path in (Path(django_settings.MEDIA_ROOT) / "imports").glob("goes*"):
                 path.unlink()
@@ -421,11 +424,15 @@ def test_a_file_deleted_in_between_makes_the_backup_look_again(
     assert {"files/imports/stays", "files/imports/stays.skipped.csv"} <= set(backup.manifest.files)
 
 
-def test_a_full_disk_and_a_second_backup_are_refused_and_leave_nothing(
+def test_a_full_disk_and_a_second_backup_or_restore_are_refused_and_leave_nothing(
     site: Path, monkeypatch: pytest.MonkeyPatch, db: None
 ) -> None:
-    with stored_files.staging(), pytest.raises(Refused, match="Another backup"):
-        backing_up.make_backup(site / "site.tar")
+    for act in (backing_up.make_backup, restoring.restore):
+        with (
+            stored_files.staging(),
+            pytest.raises(Refused, match="Another backup or restore of this site is under way"),
+        ):
+            act(site / "site.tar")
     with monkeypatch.context() as unmounted:
         unmounted.setattr(django_settings, "SHARED_DIR", site / "mount")
         with pytest.raises(Refused, match=r"/mount can't be written: No such file or directory\. Is it mounted\?"):

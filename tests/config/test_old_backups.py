@@ -106,6 +106,10 @@ def test_a_backup_without_all_files_keeps_the_older_ones_that_have_them(folder: 
     assert (answer["deleted"], answer["lost"]) == ([without.name], ["imports/lost"])
     assert len(list(folder.iterdir())) == 4
 
+    call_command("accept_loss", "imports/lost", stdout=StringIO())
+    call_command("backup", str(folder), keep_days=30, stdout=StringIO())  # it doesn't fail any more
+    assert complete.name not in {path.name for path in folder.iterdir()}, "It would be kept for ever."
+
 
 def test_the_service_makes_an_incomplete_backup_once_a_night() -> None:
     unit = (env.BASE_DIR / "deploy" / "systemd" / "concord-backup.service").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from config.backups import archive, backing_up
+from config.backups import archive, backing_up, losses
 from config.backups.archive import PATTERN
 from projects.commands import ReportingCommand
 from projects.errors import Refused
@@ -53,7 +53,7 @@ class Command(ReportingCommand):
         if is_folder:
             path /= _name_backup(timezone.now())
         made = backing_up.make_backup(path)
-        lost = made.manifest.lost
+        lost = losses.leave_out_accepted(made.manifest.lost)
         deleted = _delete_older(made.path, days, lost) if days is not None else []
         n_files = len(made.manifest.files)
         lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {n_files:,} {plural(n_files, 'file', 'files')}.", SECRETS]
@@ -61,11 +61,12 @@ class Command(ReportingCommand):
             n_deleted = len(deleted)
             lines.append(f"Deleted {n_deleted:,} {plural(n_deleted, 'backup', 'backups')} older than {days} days.")
         answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": n_files}
-        self.answer({**answer, "deleted": deleted, "lost": lost}, text="\n".join(lines))
+        self.answer({**answer, "deleted": deleted, "lost": made.manifest.lost}, text="\n".join(lines))
         if lost:
             raise CommandError(
                 f"The backup is incomplete: the database names files that no longer exist ({len(lost):,}: "
-                f"{', '.join(lost[:10])}). It was kept, and so were older backups that have them.",
+                f"{', '.join(lost[:10])}). It was kept, and so were older backups that have them. If none has a file, "
+                "accept its loss with: manage.py accept_loss FILE",
                 returncode=INCOMPLETE,
             )
 

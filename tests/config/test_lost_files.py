@@ -1,0 +1,99 @@
+"""Stored files that are lost: `verify` and the worker name them, until their loss is accepted."""
+
+import json
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from annotate.models import Import
+from config import tasks
+from config.backups import losses, stored_files
+from projects.errors import Refused
+from projects.models import Project
+from tests.factories import make_membership
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of imports of a data folder of this test's own."""
+    settings.SHARED_DIR, settings.MEDIA_ROOT = tmp_path, tmp_path / "files"
+    monkeypatch.setattr(stored_files, "PAUSE_SECONDS", 0)
+    path = tmp_path / "files" / "imports"
+    path.mkdir(parents=True)
+    return path
+
+
+def add_import(project: Project, name: str, **over: Any) -> Import:
+    columns = {"kind": Import.Kind.CANDIDATES, "n_bytes": 4, "requested_by": make_membership(project)}
+    number = project.imports.count() + 1
+    return Import.objects.create(project=project, number=number, stored_name=name, **{**columns, **over})
+
+
+def verify() -> list[str]:
+    """Return what `verify` says of files; it fails if there is anything."""
+    out = StringIO()
+    with suppress(CommandError):
+        call_command("verify", "--json", "--no-count", stdout=out)
+    found: list[str] = json.loads(out.getvalue())["files"]
+    return found
+
+
+def test_missing_and_shortened_files_are_named(
+    folder: Path, project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("gone", "short", "sound", "old"):
+        add_import(project, name, n_bytes=0 if name == "old" else 4)
+        (folder / name).write_text("abcd", encoding="utf-8")
+    add_import(project, "cancelled", state=Import.State.CANCELLED)
+    assert verify() == []
+    (folder / "gone").unlink()
+    (folder / "short").write_text("ab", encoding="utf-8")
+    said = [
+        "The stored file imports/gone is missing.",
+        "The stored file imports/short has 2 bytes instead of 4.",
+    ]
+    assert verify() == said
+    with pytest.raises(CommandError, match=said[0]) as failed:
+        call_command("verify", "--no-count", stdout=StringIO())
+    assert failed.value.returncode == 1
+    tasks.verify_files()
+    assert [record.message for record in caplog.records if record.name == "config.tasks"] == said
+
+
+def test_what_is_deleted_just_now_is_not_lost(folder: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site deletes a file, then the name in its row."""
+    job = add_import(project, "going")
+    monkeypatch.setattr("time.sleep", lambda _: Import.objects.filter(pk=job.pk).update(stored_name=""))
+    assert verify() == []
+
+
+def test_a_loss_is_accepted_until_the_file_is_back(folder: Path, project: Project) -> None:
+    for name in ("one", "two", "sound"):
+        add_import(project, name)
+    (folder / "sound").write_text("abcd", encoding="utf-8")
+    for wrong in ("imports/sound", "imports/none"):
+        with pytest.raises(CommandError, match=f"{wrong} is not lost: .*\nLost: imports/one\nLost: imports/two"):
+            call_command("accept_loss", "imports/one", wrong)
+    assert len(verify()) == 2, "Nothing was accepted."
+    call_command("accept_loss", "imports/one", stdout=StringIO())
+    assert verify() == ["The stored file imports/two is missing."]
+    (folder / "one").write_text("abcd", encoding="utf-8")
+    call_command("accept_loss", "imports/two", stdout=StringIO())
+    assert verify() == []
+    (folder / "one").unlink()
+    assert verify() == ["The stored file imports/one is missing."]
+
+
+def test_where_the_list_can_not_be_written_nothing_is_accepted(project: Project, tmp_path: Path) -> None:
+    add_import(project, "one")
+    (tmp_path / "accepted-losses.new").mkdir()
+    with pytest.raises(Refused, match=r"can't be written: Is a directory\. Nothing was changed"):
+        losses.accept(["imports/one"])
+    assert len(verify()) == 1
