@@ -9,7 +9,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_folder, env
-from config.log_filters import drop_refusal_traceback, hide_rows, hide_tokens
+from config.log_settings import make_log_settings
 
 django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
@@ -332,9 +332,9 @@ METRIC_MODULES = env.words("METRIC_MODULES")
 MODELS_DIR = BASE_DIR / env.text("MODELS_DIR", default=str(SHARED_DIR / "models"))
 NEURAL_THREADS = env.number("NEURAL_THREADS", default=0, most=1024)
 NEURAL_DEVICE = env.text("NEURAL_DEVICE", default="auto")
-# Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
 # The data of a deleted project are deleted for good after so many days; 0 keeps them.
 KEEP_DELETED_DAYS = env.number("KEEP_DELETED_DAYS", default=30, most=3650)
+# Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
 HF_TOKEN = env.text("HF_TOKEN", default="")
 HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
@@ -385,43 +385,4 @@ LOG_FORMAT = env.choice("LOG_FORMAT", ("text", "json"), default="text")
 # Errors are reported to Sentry only if this is set, and without texts: config/error_reports.py.
 SENTRY_DSN = env.text("SENTRY_DSN", default="")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "text": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"},
-        "json": {"()": "config.log_formats.JsonFormatter"},
-    },
-    "filters": {
-        "refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback},
-        "rows": {"()": "django.utils.log.CallbackFilter", "callback": hide_rows},
-        "tokens": {"()": "django.utils.log.CallbackFilter", "callback": hide_tokens},
-        "request-ids": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": "ext://projects.web.request_ids.add_request_id",
-        },
-    },
-    "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": LOG_FORMAT,
-            "filters": ["tokens", "rows", "request-ids"],
-        }
-    },
-    "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {
-        "django": {"handlers": [], "propagate": True},
-        # On the logger itself: a filter of "django" would not see what its children log.
-        "django.request": {"filters": ["refusals"]},
-        "django.security.DisallowedHost": {"filters": ["refusals"]},
-        "celery.app.trace": {"filters": ["refusals"]},
-        "projects.tasks": {"filters": ["refusals"]},
-        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        "axes": {"level": "WARNING"},
-        "concord": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},
-        # It writes down which passkey was made and used.
-        "fido2": {"level": "WARNING"},
-        # Each request to the Hub would be a line among what `publish` prints.
-        "httpx2": {"level": "WARNING"},
-    },
-}
+LOGGING = make_log_settings(LOG_FORMAT)

@@ -6,35 +6,23 @@ fast as its client reads; where that file is full, its thread waits for the clie
 """
 
 import asyncio
-import logging
-import sys
 import tempfile
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from io import BytesIO
 from typing import IO, Any
-from urllib.parse import unquote_to_bytes
 
-from config.web.spills import Spill, Spills
-from projects.processes.frame_memory import takes_one_piece
+from config.web.environ import Environ, Scope, make_environ, read_length
+from config.web.replies import MEMORY_BYTES, HungUp, Reply, Site, make_plain
+from config.web.spills import Spills
 from projects.web.body_questions import QUESTION, Question
 
-Scope = Mapping[str, Any]
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Environ = dict[str, Any]
-Headers = list[tuple[bytes, bytes]]
-Site = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
-log = logging.getLogger(__name__)
-PIECE_BYTES = 1 << 16
-MEMORY_BYTES = 1 << 18
-"""What of a body or a response is kept in memory; all of a larger one is in a temporary file."""
 LEAST_BYTES_PER_SECOND = 2_000
 """Average below which a body is given up, after the seconds that a client may pause."""
 ASK_AGAIN_SECONDS = 30.0
@@ -46,14 +34,10 @@ LINGER_SECONDS = 5.0
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
-class HungUp(Exception):
-    """The client has gone, or is too slow."""
-
-
 class Refused(Exception):
     """The request gets this answer, and its body is not read."""
 
-    def __init__(self, reply: "Reply") -> None:
+    def __init__(self, reply: Reply) -> None:
         super().__init__()
         self.reply = reply
 
@@ -93,7 +77,7 @@ class Bridge:
 
     async def _receive(self, environ: Environ, wire: "Wire") -> IO[bytes]:
         """Return the whole body, at its beginning. Raises Refused and HungUp."""
-        announced = _read_length(environ)
+        announced = read_length(environ)
         if announced == 0:
             return BytesIO()
         most = self.free_bytes
@@ -108,7 +92,7 @@ class Bridge:
                     # Only a body of unknown length gets here.
                     most = await self._ask(environ) if most == self.free_bytes else 0
                     if n_bytes > most:
-                        raise Refused(_plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large."))
+                        raise Refused(make_plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large."))
                 if n_bytes <= MEMORY_BYTES:
                     body.write(piece)
                 else:
@@ -116,10 +100,10 @@ class Bridge:
             body.seek(0)
             is_kept = True
         except TimeoutError:
-            raise Refused(_plain(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")) from None
+            raise Refused(make_plain(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")) from None
         except HungUp:
             # Who sends no more may still read.
-            raise Refused(_plain(HTTPStatus.BAD_REQUEST, "The request was interrupted.")) from None
+            raise Refused(make_plain(HTTPStatus.BAD_REQUEST, "The request was interrupted.")) from None
         finally:
             if not is_kept:
                 body.close()
@@ -135,7 +119,7 @@ class Bridge:
         reply.close()
         return question.most_bytes
 
-    async def _run(self, environ: Environ) -> "Reply":
+    async def _run(self, environ: Environ) -> Reply:
         """Start the site in a thread, and return its reply once it can be sent: whole, or its large beginning."""
         reply = Reply(asyncio.get_running_loop(), self.spills)
         self.threads.submit(reply.produce, self.site, environ)
@@ -154,14 +138,14 @@ class Bridge:
         self._forget(reply)
         return reply.status not in LOST
 
-    def _forget(self, reply: "Reply") -> None:
+    def _forget(self, reply: Reply) -> None:
         reply.close()
         if reply.file is not None:
             # In a thread: closing ends the request for the site, which may look after its database connections.
             self.threads.submit(reply.file.close)
 
     async def _send(
-        self, reply: "Reply", wire: "Wire", *, asked: Environ | None = None, is_refusal: bool = False
+        self, reply: Reply, wire: "Wire", *, asked: Environ | None = None, is_refusal: bool = False
     ) -> None:
         now = asyncio.get_running_loop().time
         try:
@@ -224,183 +208,3 @@ class Wire:
                 await self._send(message)
         except (TimeoutError, OSError):
             raise HungUp from None
-
-
-class Reply:
-    """The answer of the site: produced by a thread, sent by the loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, spills: Spills | None = None) -> None:
-        self.loop = loop
-        self.spills = spills
-        self.ready: asyncio.Future[None] = loop.create_future()
-        self.status = 500
-        self.headers: Headers = []
-        self.pieces: list[bytes] = []
-        self.file: FileBody | None = None
-        self.is_whole = False
-        """Whether all of it is in `pieces`."""
-        self._spill: Spill | None = None
-        self._is_done = self._is_closed = self._has_failed = False
-        self._more = asyncio.Event()
-        self._lock = threading.Lock()
-
-    @takes_one_piece
-    def produce(self, site: Site, environ: Environ) -> None:
-        """Run the site. In a thread."""
-        environ["wsgi.errors"] = sys.stderr
-        try:
-            self._collect(site(environ, self._start))
-        except BaseException:
-            log.exception("The site failed outside its own handling of errors.")
-            self._has_failed = True
-            # What has been spilled is being sent: its end will be missing.
-            self.status, self.headers, self.pieces = HTTPStatus.INTERNAL_SERVER_ERROR, [], []
-        self._is_done = True
-        self.is_whole = self._spill is None and self.file is None
-        self._tell()
-
-    def close(self) -> None:
-        """Forget what is left of it. A thread that still produces it stops."""
-        with self._lock:
-            self._is_closed = True
-            if self._spill is not None:
-                self._spill.close()
-
-    async def read(self, disk: ThreadPoolExecutor) -> Any:
-        """Yield the pieces of a reply that is not whole, as they come. Raises HungUp if the site failed within it."""
-        if self.file is not None:
-            while piece := await self.loop.run_in_executor(disk, self.file.read, PIECE_BYTES):
-                yield piece
-            return
-        while True:
-            self._more.clear()
-            is_done = self._is_done
-            while self._spill and (piece := await self.loop.run_in_executor(disk, self._spill.read)):
-                yield piece
-            if is_done:
-                break
-            await self._more.wait()
-        if self._has_failed:
-            raise HungUp
-
-    def _start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
-        self.status = int(status.partition(" ")[0])
-        self.headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-
-    def _collect(self, body: Iterable[bytes]) -> None:
-        if isinstance(body, FileBody) and not self._is_small_file():
-            self.file = body
-            return
-        try:
-            n_bytes = 0
-            for piece in body:
-                n_bytes += len(piece)
-                if n_bytes <= MEMORY_BYTES:
-                    self.pieces.append(piece)
-                elif not self._write(piece):
-                    return
-        finally:
-            if close := getattr(body, "close", None):
-                close()
-
-    def _is_small_file(self) -> bool:
-        length = dict(self.headers).get(b"content-length", b"")
-        return length.isdigit() and int(length) <= MEMORY_BYTES
-
-    def _write(self, piece: bytes) -> bool:
-        """Append to the temporary file; False once nobody waits for it."""
-        with self._lock:
-            if self._is_closed or self.spills is None:
-                return False
-            if self._spill is None:
-                self._spill = Spill(self.spills)
-                piece = b"".join([*self.pieces, piece])
-                self.pieces = []
-        for at in range(0, len(piece), MEMORY_BYTES):
-            if not self._spill.write(piece[at : at + MEMORY_BYTES]):
-                self._has_failed = True  # a reader who was too slow must not take this for the whole
-                return False
-            self._tell()
-        return True
-
-    def _tell(self) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            self.loop.call_soon_threadsafe(self._wake)
-
-    def _wake(self) -> None:
-        if not self.ready.done():
-            self.ready.set_result(None)
-        self._more.set()
-
-
-@dataclass
-class FileBody:
-    """A file as the body of a response (`wsgi.file_wrapper`)."""
-
-    source: Any
-    block_size: int = PIECE_BYTES
-
-    def __iter__(self) -> Iterator[bytes]:
-        while piece := self.source.read(self.block_size):
-            yield piece
-
-    def read(self, n_bytes: int) -> bytes:
-        found: bytes = self.source.read(n_bytes)
-        return found
-
-    def close(self) -> None:
-        if close := getattr(self.source, "close", None):
-            close()
-
-
-def make_environ(scope: Scope, prefix: str = "") -> Environ:
-    """Return the WSGI environ of a request, without its body; proxies may pass the prefix of the site on, or not."""
-    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-    path = unquote_to_bytes(raw_path.partition(b"?")[0]).decode("latin-1")
-    if prefix and f"{path}/".startswith(f"{prefix}/"):
-        path = path.removeprefix(prefix) or "/"
-    server = scope.get("server") or ("localhost", None)
-    client = scope.get("client")
-    environ: Environ = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": path,
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_NAME": str(server[0]),
-        "SERVER_PORT": str(server[1] or 0),
-        "REMOTE_ADDR": str(client[0]) if client else "",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",  # TLS ends at the proxy, whose header Django reads if the operator trusts it
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-        "wsgi.file_wrapper": FileBody,
-    }
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        if "_" in name:
-            continue  # “x_forwarded_for” would be taken for the header of a proxy
-        key = name.upper().replace("-", "_")
-        if key not in {"CONTENT_LENGTH", "CONTENT_TYPE"}:
-            key = f"HTTP_{key}"
-        if key in environ:
-            value = f"{environ[key]}{';' if key == 'HTTP_COOKIE' else ','}{value}"
-        environ[key] = value
-    return environ
-
-
-def _read_length(environ: Environ) -> int | None:
-    """Return the announced length of the body; None if there is one of unknown length."""
-    announced = environ.get("CONTENT_LENGTH", "")
-    if announced.isdecimal():
-        return int(announced)
-    return None if "HTTP_TRANSFER_ENCODING" in environ else 0
-
-
-def _plain(status: HTTPStatus, text: str) -> Reply:
-    reply = Reply(asyncio.get_running_loop())
-    content = f"{text}\n".encode()
-    reply.status, reply.pieces, reply.is_whole = status, [content], True
-    reply.headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(content))]
-    return reply

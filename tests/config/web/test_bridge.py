@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from config.web import bridge, spills
-from config.web.bridge import MEMORY_BYTES, Bridge, Environ, make_environ
+from config.web.bridge import Bridge
+from config.web.environ import Environ, make_environ
+from config.web.replies import MEMORY_BYTES
 from projects.web.body_questions import QUESTION
 
 Start = Callable[..., Any]
