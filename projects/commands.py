@@ -55,6 +55,12 @@ class ReportingCommand(BaseCommand):
         else:
             self.stdout.write(text if text is not None else _as_lines(result))
 
+    def say(self, sentence: str) -> None:
+        """Print at once what the command does now; nothing with --json."""
+        if not self.as_json:
+            self.stdout.write(sentence)
+            self.stdout.flush()
+
     def progress(self, done: int, total: int) -> None:
         """Draw a progress bar on stderr if that is a terminal."""
         now = time.monotonic()

@@ -37,7 +37,7 @@ class Command(ReportingCommand):
         url, path = options["to"], env.find_file()
         if options["write_env"] and path is None:
             raise Refused("ENV_FILE is empty, so there is no file to write the settings into.")
-        n_rows = moving.move(url, say=self._say)
+        n_rows = moving.move(url, say=self.say)
         values = moving.list_settings(url)
         if options["write_env"] and path:
             try:
@@ -51,11 +51,6 @@ class Command(ReportingCommand):
             {"n_rows": n_rows, "settings": list(values), "is_written": options["write_env"]},
             text=f"Moved {n_rows:,} rows. The private database stays, read-only.\n{change}\nThen restart the site.",
         )
-
-    def _say(self, sentence: str) -> None:
-        if not self.as_json:
-            self.stdout.write(sentence)
-            self.stdout.flush()
 
 
 def _explain(values: dict[str, str]) -> str:

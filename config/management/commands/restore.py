@@ -22,7 +22,7 @@ class Command(ReportingCommand):
         parser.add_argument("--replace", action="store_true", help="also if the site has accounts or projects")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        restored = restoring.restore(options["file"], replace=options["replace"], say=self._say)
+        restored = restoring.restore(options["file"], replace=options["replace"], say=self.say)
         manifest = restored.manifest
         n_rows, n_files = sum(manifest.rows.values()), len(manifest.files)
         lines = [
@@ -54,11 +54,6 @@ class Command(ReportingCommand):
         )
         if restored.problems:
             raise CommandError("\n".join(restored.problems), returncode=1)
-
-    def _say(self, sentence: str) -> None:
-        if not self.as_json:
-            self.stdout.write(sentence)
-            self.stdout.flush()
 
 
 def explain_other_key(restored: restoring.Restored) -> list[str]:

@@ -13,7 +13,7 @@ class Command(ReportingCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        done = upgrading.upgrade(say=self._say)
+        done = upgrading.upgrade(say=self.say)
         if done.kept is None:
             text = f"The private database is of PostgreSQL {done.after}, the newest here. Nothing to do."
         else:
@@ -22,8 +22,3 @@ class Command(ReportingCommand):
                 f"{done.kept}. Delete that folder once you have seen that the site works."
             )
         self.answer({"before": done.before, "after": done.after, "n_rows": done.n_rows}, text=text)
-
-    def _say(self, sentence: str) -> None:
-        if not self.as_json:
-            self.stdout.write(sentence)
-            self.stdout.flush()
