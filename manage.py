@@ -108,6 +108,11 @@ def main() -> None:
 
         exit_with(explain_rights(error))
         raise
+    except OSError as error:
+        from config.data_folder import explain_full
+
+        exit_with(explain_full(error))
+        raise
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Safe to call from settings: nothing here starts a server.
 """
 
+import errno
 import hashlib
 import os
 import secrets
@@ -139,6 +140,14 @@ def explain_rights(error: PermissionError) -> str:
     if not error.filename:
         return ""
     return f"This user may not use {error.filename}. Run commands as the user of the site, to whom its files belong."
+
+
+def explain_full(error: OSError) -> str:
+    """Return what a full disk means for a command; empty for other errors."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return ""
+    what = error.filename or "what the command prints or stores"
+    return f"The disk is full, so {what} could not be written whole. Free some space there."
 
 
 def explain_closed(path: Path) -> str:

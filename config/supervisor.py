@@ -82,7 +82,7 @@ class Child:
 class Upkeep:
     """Keeps what the children need running, after pauses that double while that fails, and says once what is wrong.
 
-    `ensure` raises NotAvailable if it fails; `find_trouble` returns what is wrong with what runs, or nothing.
+    `ensure` raises NotAvailable or OSError if it fails; `find_trouble` returns what is wrong with what runs.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Upkeep:
         try:
             self.ensure()
             trouble = self.find_trouble()
-        except NotAvailable as reason:
+        except (NotAvailable, OSError) as reason:
             trouble = str(reason)
             self.pause_seconds = min(2 * self.pause_seconds, LONGEST_PAUSE_SECONDS)
         else:

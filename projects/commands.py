@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import orjson
@@ -56,10 +57,14 @@ class ReportingCommand(BaseCommand):
             self.stdout.write(text if text is not None else _as_lines(result))
 
     def say(self, sentence: str) -> None:
-        """Print at once what the command does now; nothing with --json."""
+        """Print at once what the command does now; nothing with --json.
+
+        Nothing that is half done is left so because a log is full or its reader has gone.
+        """
         if not self.as_json:
-            self.stdout.write(sentence)
-            self.stdout.flush()
+            with suppress(OSError):
+                self.stdout.write(sentence)
+                self.stdout.flush()
 
     def progress(self, done: int, total: int) -> None:
         """Draw a progress bar on stderr if that is a terminal."""

@@ -1,8 +1,11 @@
 """What `manage.py` does before and after a command: servers that it needs, and faults of the database in one line."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import psycopg2
@@ -13,6 +16,8 @@ from pytest_django import Settings
 import manage as manage_py
 from config import database_errors, env
 from manage import needs_servers
+from projects.commands import ReportingCommand
+from projects.models import Project
 from tests import database, processes
 
 
@@ -42,16 +47,19 @@ def test_all_other_commands_find_servers_running(line: str) -> None:
     assert needs_servers(line.split())
 
 
-def manage(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
-    return run_program("manage.py", *arguments, **over)
+def manage(*arguments: str, stdout: int | IO[str] = subprocess.PIPE, **over: str) -> subprocess.CompletedProcess[str]:
+    return run_program("manage.py", *arguments, stdout=stdout, **over)
 
 
-def run_program(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
+def run_program(
+    *arguments: str, stdout: int | IO[str] = subprocess.PIPE, **over: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=env.BASE_DIR,
         env={**processes.environment(), "ENV_FILE": "", **over},
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
@@ -160,6 +168,29 @@ def test_a_file_that_belongs_to_another_user_is_named_without_a_traceback(monkey
     monkeypatch.setattr(manage_py, "run_command", refuse)
     with pytest.raises(SystemExit, match=r"This user may not use /var/lib/concord/backup\.lock\. Run commands as"):
         manage_py.main()
+
+
+@pytest.mark.parametrize("arguments", ["routes", "export_judgments --project bridges --format long"])
+@pytest.mark.django_db(transaction=True)
+def test_an_output_on_a_full_disk_is_named_without_a_traceback(project: Project, arguments: str) -> None:
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = manage(*arguments.split(), stdout=full)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        *(
+            1,
+            "The disk is full, so what the command prints or stores could not be written whole. Free some space there.",
+        ),
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_command_does_goes_on_if_it_can_not_be_printed() -> None:
+    """A restore that ended there would keep the site from starting."""
+    full = Mock(write=Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    command = ReportingCommand(stdout=full)
+    command.as_json = False
+    command.say("Checking the result.")
+    full.write.assert_called_once()
 
 
 def fail(error: psycopg2.Error, kind: type[Error] = OperationalError) -> Error:

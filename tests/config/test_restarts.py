@@ -183,6 +183,8 @@ def test_the_supervisor_says_once_what_is_wrong_and_tries_again() -> None:
         calls.append(clock.now)
         if trouble[0] == "gone":
             raise NotAvailable("The guardian can't start.")
+        if trouble[0] == "away":
+            raise OSError(errno.EIO, "Input/output error", "/srv/concord")
 
     upkeep = supervisor.Upkeep(ensure, lambda: trouble[0], said.append, clock)
     for reason in reasons:
@@ -195,6 +197,9 @@ def test_the_supervisor_says_once_what_is_wrong_and_tries_again() -> None:
     look_for(60, clock, upkeep.look)
     assert said[2:] == ["\nThe guardian can't start."]
     assert [at - began for at in calls] == [0.5, 1.5, 3.5, 7.5, 15.5, 31.5]
+    trouble[0] = "away"
+    look_for(60, clock, upkeep.look)
+    assert said[3:] == ["\n[Errno 5] Input/output error: '/srv/concord'"]
 
 
 def test_a_program_that_cannot_be_started_does_not_end_the_supervisor(monkeypatch: pytest.MonkeyPatch) -> None:

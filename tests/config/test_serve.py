@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -51,11 +51,7 @@ class Served:
         pytest.fail(f"serve ended with {self.process.wait()}:\n{self.output}")
 
     def answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(self.address, timeout=20) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
+        return answers(self.address)
 
     def children(self, word: str) -> list[int]:
         """Our children, and theirs."""
@@ -66,6 +62,14 @@ class Served:
                 if word in arguments:
                     found.append(pid)
         return found
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def _processes() -> Iterator[tuple[int, int, str]]:
@@ -120,6 +124,24 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
     assert served.process.wait(processes.PATIENCE) == 0
     left = [pid for pid in family if _is_alive(pid) and "guardian" not in Path(f"/proc/{pid}/cmdline").read_text()]
     assert left == []
+
+
+def test_a_log_on_a_full_disk_and_a_folder_that_is_away_end_no_site(tmp_path: Path) -> None:
+    """It says where it is, then looks for models every second."""
+    port, models = processes.free_port(), tmp_path / ("n" * 300)  # the name is too long: looking at it is an error
+    command = [sys.executable, "manage.py", "serve", "--workers", "1", "--port", str(port)]
+    environment = {**processes.environment(), "MODELS_DIR": str(models)}
+    with open("/dev/full", "w", encoding="ascii") as full:
+        served = subprocess.Popen(command, cwd=env.BASE_DIR, env=environment, stdout=full, stderr=full)
+    try:
+        wait_until(lambda: served.poll() is not None or answers(f"http://127.0.0.1:{port}/health/live"))
+        with suppress(subprocess.TimeoutExpired):
+            served.wait(3)
+        assert served.poll() is None
+        assert answers(f"http://127.0.0.1:{port}/health/live")
+    finally:
+        served.send_signal(signal.SIGINT)
+        served.wait(processes.PATIENCE)
 
 
 def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) -> None:

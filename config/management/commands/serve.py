@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -113,16 +113,18 @@ class Command(BaseCommand):
 
         def look() -> None:
             upkeep.look()
-            beat.try_to_take()
-            # Not before there is a model: a worker takes memory.
-            if len(children) == 2 and has_models():
-                children.append(Child("worker for learned metrics", neural_command(), hasty_signal=SIGKILL))
+            with suppress(OSError):  # a folder on another host may be away for a while
+                beat.try_to_take()
+                # Not before there is a model: a worker takes memory.
+                if len(children) == 2 and has_models():
+                    children.append(Child("worker for learned metrics", neural_command(), hasty_signal=SIGKILL))
 
         supervise(children, say=self._say, on_ready=say_ready, each_second=look)
 
     def _say(self, text: str) -> None:
-        self.stdout.write(text)
-        self.stdout.flush()
+        with suppress(OSError):  # a log on a full disk, or one that nobody reads any more, ends no site
+            self.stdout.write(text)
+            self.stdout.flush()
 
     def _load_demo(self) -> None:
         from projects.models import Project
