@@ -90,6 +90,14 @@ def test_a_clock_that_is_years_ahead_leaves_the_newest_of_the_older_backups(fold
     assert {path.name for path in folder.iterdir()} == {names[2], Path(answer["file"]).name}
 
 
+def test_a_clock_that_is_a_month_ahead_deletes_three_of_thirty_backups(folder: Path) -> None:
+    names = sorted(name_backup(days) for days in range(31, 61))
+    for name in names:
+        (folder / name).touch()
+    assert back_up(folder)["deleted"] == names[:3]
+    assert len(list(folder.iterdir())) == 28
+
+
 def test_a_backup_without_all_files_keeps_the_older_ones_that_have_them(folder: Path, project: Project) -> None:
     lost = add_file(project, "lost")
     full = Path(back_up(folder)["file"])

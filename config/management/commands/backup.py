@@ -16,6 +16,8 @@ from projects.language.amounts import plural
 from projects.options import whole_number
 
 MOST_DAYS = 36_500
+MOST_DELETED = 3
+"""How many old backups one run deletes: it adds one, so it catches up, and a wrong clock doesn't delete a month."""
 INCOMPLETE = 3
 """Exit status of a backup that was made without all files. Making it again at once would not find them."""
 
@@ -39,8 +41,8 @@ class Command(ReportingCommand):
             "--keep-days",
             type=whole_number(least=1, most=MOST_DAYS),
             metavar="N",
-            help="then delete backups in the folder that are older than this; those that you named stay, and so does "
-            "the newest before this one",
+            help=f"then delete backups in the folder that are older than this, the {MOST_DELETED} oldest at most; "
+            "those that you named stay, and so does the newest before this one",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -79,15 +81,15 @@ def _name_backup(time: datetime) -> str:
 def _delete_older(new: Path, days: int, lost: Collection[str]) -> list[str]:
     """Delete the older backups beside a new one, and return their names.
 
-    Their age is that of their names: a copied file is as new as its copy. The newest of them stays however old it is,
-    because the clock may be wrong, and so do those that have files which the new one lacks.
+    Their age is that of their names: a copied file is as new as its copy. Because the clock may be wrong, a few are
+    deleted at a time, and the newest of them stays however old it is. So do those with files that the new one lacks.
     """
     oldest = _name_backup(timezone.now() - timedelta(days=days))
     others = sorted(path for path in new.parent.glob(PATTERN) if path.is_file() and path.name != new.name)
     old = [path for path in others[:-1] if path.name < oldest and not _may_have(path, lost)]
-    for path in old:
+    for path in old[:MOST_DELETED]:
         path.unlink()
-    return [path.name for path in old]
+    return [path.name for path in old[:MOST_DELETED]]
 
 
 def _may_have(path: Path, lost: Collection[str]) -> bool:
