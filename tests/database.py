@@ -19,6 +19,7 @@ from psycopg2 import sql
 from psycopg2.errors import DeadlockDetected
 
 from config import data_folder, env
+from projects.database import identity
 
 TEMPLATE_LOCK = 7_301_552
 FIRST_TO_CLEAR_STATISTICS = 180_000
@@ -49,6 +50,7 @@ def own_copy() -> Iterator[None]:
         cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(copy), sql.Identifier(template)))
         cursor.execute("SELECT pg_advisory_unlock(%s)", [TEMPLATE_LOCK])
     _use(copy)
+    identity.take_files()  # of an earlier template
     _copies.append(copy)
     try:
         yield

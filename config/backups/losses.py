@@ -7,6 +7,7 @@ from django.conf import settings
 
 from config import data_folder
 from config.backups import stored_files
+from projects.database import identity
 from projects.errors import Refused
 
 FILE_NAME = "accepted-losses.txt"
@@ -31,9 +32,13 @@ def leave_out_accepted(names: Iterable[str]) -> list[str]:
 
 
 def find_unaccepted() -> list[str]:
-    """Return a sentence for each stored file that is missing or of another size, but for accepted losses."""
-    faults = stored_files.find_faults()
-    return [f"The stored file {name} {faults[name]}." for name in leave_out_accepted(faults)]
+    """Return a sentence for each stored file that is missing or of another size, but for accepted losses.
+
+    The first one says if all of them belong to another database.
+    """
+    faults, other = stored_files.find_faults(), identity.explain_other()
+    sentences = [f"The stored file {name} {faults[name]}." for name in leave_out_accepted(faults)]
+    return [other, *sentences] if other else sentences
 
 
 def _find_path() -> Path:

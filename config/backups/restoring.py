@@ -18,7 +18,7 @@ from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
 from config.backups.programs import Login, Programs, find_programs
 from config.migrating import bring_up_to_date, is_known
-from projects.database import erasures
+from projects.database import erasures, identity
 from projects.database.direct import direct_connection
 from projects.errors import Refused
 from projects.models import Pulse, Webhook
@@ -86,6 +86,7 @@ def _restore(path: Path, *, replace: bool, say: Say) -> Restored:
         result.n_migrated = databases.count_migrations(cursor) - before
     with transaction.atomic():
         result.n_erased = erasures.repeat_all()
+    identity.take_files()
     if replace:
         stored_files.delete_others(stored_files.list_with_derived())
     unfinished_restore.unmark()

@@ -24,6 +24,7 @@ from django.utils import translation
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from projects.database import identity
 from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.language.names import shorten_name
@@ -365,7 +366,7 @@ def clear_temporary(now: float) -> None:
     uploads = Path(settings.FILE_UPLOAD_TEMP_DIR)
     for path in filter(is_old, (*uploads.glob("*.upload*"), *_kept_folder().glob(f"*{KEPT_SUFFIX}*"))):
         delete_path(path)
-    if stored := list(filter(is_old, folder().iterdir())):
+    if (stored := list(filter(is_old, folder().iterdir()))) and identity.may_delete_unnamed():
         named = _find_stored_names()
         for path in stored:
             if path.name.partition(".")[0] not in named:

@@ -21,6 +21,7 @@ from django.db import transaction
 from annotate.frames.stages import default_stage
 from annotate.reviews.adjudication import read_gold_rule, uses_adjudication
 from projects import log
+from projects.database import identity
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
@@ -238,7 +239,7 @@ def delete_files() -> None:
     left = [
         (path, match) for path in folder().iterdir() if (match := _NAME.match(path.name)) and _is_older(path, before)
     ]
-    if not left:
+    if not left or not identity.may_delete_unnamed():
         return
     rows = {row[0]: row[1:] for row in JudgmentSet.objects.values_list("pk", "stored_name", "state", "attempt")}
     for path, match in left:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings as site
 
+from projects.database import identity
 from projects.web.uploads import delete_path
 from results.models import Training
 
@@ -48,6 +49,8 @@ def delete(training: Training) -> None:
 
 def delete_orphans() -> None:
     """Delete checkpoints of trainings that are done or gone, and models that no training names."""
+    if not identity.may_delete_unnamed():
+        return
     before = time.time() - ORPHAN_SECONDS
     rows = dict(Training.objects.values_list("pk", "stored_name"))
     named = {name for name in rows.values() if name}

@@ -1,6 +1,7 @@
 """Stored files that are lost: `verify` and the worker name them, until their loss is accepted."""
 
 import json
+import os
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -13,8 +14,11 @@ from pytest_django import Settings
 from annotate.models import Import
 from config import tasks
 from config.backups import losses, stored_files
+from projects import tasks as project_tasks
+from projects.database import identity
 from projects.errors import Refused
 from projects.models import Project
+from results import tasks as result_tasks
 from tests.factories import make_membership
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +93,32 @@ def test_a_loss_is_accepted_until_the_file_is_back(folder: Path, project: Projec
     assert verify() == []
     (folder / "one").unlink()
     assert verify() == ["The stored file imports/one is missing."]
+
+
+def test_a_site_on_another_database_deletes_no_stored_files(
+    folder: Path, project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one whose DATABASE_URL names an empty database by mistake: to it, all of them are left over."""
+    sets, trainings = folder.parent / "sets", folder.parent / "trainings"
+    left = [sets / f"7-1-{'a' * 32}.zip", trainings / ("b" * 32), folder / "0123456789"]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (0, 0))
+
+    def tidy() -> list[Path]:
+        result_tasks.tidy_sets()
+        result_tasks.tidy_trainings()
+        project_tasks.clear_sessions()
+        return [path for path in left if path.exists()]
+
+    (folder.parent / "database").write_text("2026-01-01T00:00:00+00:00", encoding="ascii")
+    assert tidy() == left
+    assert caplog.text.count("belong to another database than that of the site") == len(left)
+    (said,) = verify()
+    assert said.endswith(f"Is DATABASE_URL right? If it is, delete {folder.parent}/database.")
+    identity.take_files()
+    assert (tidy(), verify()) == ([], [])
 
 
 def test_where_the_list_can_not_be_written_nothing_is_accepted(project: Project, tmp_path: Path) -> None:
