@@ -5,6 +5,7 @@ A site that was started on another database by mistake, such as an empty one, wo
 
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -26,7 +27,10 @@ def explain_other() -> str:
     """Return what is wrong if the stored files belong to another database; the first one that asks gets them."""
     path, identity = _find_path(), _read_identity()
     if not path.exists():
-        _write(path, identity)
+        # A check may be run by somebody who may not write, or before there are files.
+        with suppress(OSError):
+            _write(path, identity)
+        return ""
     if path.read_text(encoding="ascii") == identity:
         return ""
     return (
@@ -37,7 +41,9 @@ def explain_other() -> str:
 
 def take_files() -> None:
     """Make the stored files those of this database, for example after both were restored."""
-    _write(_find_path(), _read_identity())
+    path = _find_path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(path, _read_identity())
 
 
 def _read_identity() -> str:
@@ -48,10 +54,12 @@ def _read_identity() -> str:
 
 
 def _write(path: Path, identity: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{FILE_NAME}.{os.uname().nodename}.{os.getpid()}")
-    draft.write_text(identity, encoding="ascii")
-    draft.replace(path)
+    try:
+        draft.write_text(identity, encoding="ascii")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _find_path() -> Path:

@@ -121,6 +121,14 @@ def test_a_site_on_another_database_deletes_no_stored_files(
     assert (tidy(), verify()) == ([], [])
 
 
+def test_a_check_before_there_are_files_creates_no_folder(folder: Path) -> None:
+    """It would belong to root, if root runs it."""
+    folder.rmdir()
+    folder.parent.rmdir()
+    assert verify() == []
+    assert not folder.parent.exists()
+
+
 def test_where_the_list_can_not_be_written_nothing_is_accepted(project: Project, tmp_path: Path) -> None:
     add_import(project, "one")
     (tmp_path / "accepted-losses.new").mkdir()
