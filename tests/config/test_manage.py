@@ -47,18 +47,20 @@ def test_all_other_commands_find_servers_running(line: str) -> None:
     assert needs_servers(line.split())
 
 
-def manage(*arguments: str, stdout: int | IO[str] = subprocess.PIPE, **over: str) -> subprocess.CompletedProcess[str]:
-    return run_program("manage.py", *arguments, stdout=stdout, **over)
+def manage(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
+    return run_program("manage.py", *arguments, **over)
 
 
-def run_program(
-    *arguments: str, stdout: int | IO[str] = subprocess.PIPE, **over: str
-) -> subprocess.CompletedProcess[str]:
+def run_program(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
+    return run_into(subprocess.PIPE, *arguments, **over)
+
+
+def run_into(output: int | IO[str], *arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=env.BASE_DIR,
         env={**processes.environment(), "ENV_FILE": "", **over},
-        stdout=stdout,
+        stdout=output,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
@@ -174,7 +176,7 @@ def test_a_file_that_belongs_to_another_user_is_named_without_a_traceback(monkey
 @pytest.mark.django_db(transaction=True)
 def test_an_output_on_a_full_disk_is_named_without_a_traceback(project: Project, arguments: str) -> None:
     with open("/dev/full", "w", encoding="ascii") as full:
-        done = manage(*arguments.split(), stdout=full)
+        done = run_into(full, "manage.py", *arguments.split())
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         *(
             1,
