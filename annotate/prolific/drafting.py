@@ -21,6 +21,8 @@ Status = ProlificStudy.Status
 STUDIES = "/api/v1/studies/"
 FIELDS = ("title", "description", "reward_cents", "estimated_minutes", "places", "most_places", "filters")
 LEASE = timedelta(minutes=5)
+LONGEST_LEASE = timedelta(minutes=15)
+"""That of a worker; one that seems to be longer is from before the clock was set back."""
 """Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
 _RETURN = {
     Outcome.NO_CONSENT: "No consent",
@@ -64,7 +66,7 @@ def _take_lease(study: ProlificStudy) -> datetime:
     No lock of the database can do this: between two calls to the platform there is no transaction.
     """
     now = timezone.now()
-    if study.leased_until is not None and study.leased_until > now:
+    if study.leased_until is not None and now < study.leased_until <= now + LONGEST_LEASE:
         raise Refused("The study is being sent to Prolific or updated from there. Try again in a minute.")
     until = now + LEASE
     ProlificStudy.objects.filter(pk=study.pk).update(leased_until=until)

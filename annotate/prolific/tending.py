@@ -17,7 +17,7 @@ from projects.models import Project
 POLL_EVERY = timedelta(minutes=10)
 POLL_ARRIVALS_AFTER = timedelta(minutes=1)
 """So soon after the last list another is asked for, if somebody has arrived whom the platform has not told of."""
-LEASE = timedelta(minutes=15)
+LEASE = drafting.LONGEST_LEASE
 """A study whose worker died is tended again after this."""
 logger = logging.getLogger(__name__)
 
@@ -104,14 +104,17 @@ def _fill_groups(study: ProlificStudy, client: Client) -> str:
 
 
 def _is_list_due(study: ProlificStudy, now: datetime) -> bool:
-    if study.polled_at is None or study.polled_at <= now - POLL_EVERY:
-        return True
+    if study.polled_at is None or study.polled_at <= now - POLL_EVERY or study.polled_at > now:
+        return True  # one from the future is of a clock that was set back since
     unknown = PanelSession.objects.filter(panel=study.panel_id, submission=None, arrived_at__gt=study.polled_at)
     return study.polled_at <= now - POLL_ARRIVALS_AFTER and unknown.exists()
 
 
 @transaction.atomic
 def _lease(pk: int, now: datetime, *, is_prompt: bool) -> bool:
-    free = ProlificStudy.objects.filter(pk=pk).filter(Q(leased_until=None) | Q(leased_until__lt=now))
-    due = free if is_prompt else free.filter(Q(retry_at=None) | Q(retry_at__lte=now))
+    # A time that is further ahead than these ever are is from before the clock was set back.
+    is_free = Q(leased_until=None) | Q(leased_until__lt=now) | Q(leased_until__gt=now + LEASE)
+    is_due = Q(retry_at=None) | Q(retry_at__lte=now) | Q(retry_at__gt=now + POLL_EVERY)
+    free = ProlificStudy.objects.filter(is_free, pk=pk)
+    due = free if is_prompt else free.filter(is_due)
     return bool(due.update(leased_until=now + LEASE))

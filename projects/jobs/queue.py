@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from django.apps import apps
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -180,7 +180,7 @@ def enqueue_waiting() -> int:
     waiting: dict[str, list[Job]] = {}
     for model in job_models():
         revive(model)
-        rows = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
+        rows = model._default_manager.filter(_is_over("queued_at", ANNOUNCE_AGAIN_AFTER), state=Job.State.QUEUED)
         # The oldest; the others follow at later calls.
         for job in rows.order_by("queued_at")[: MOST_PARTS if model.is_part else 100]:
             waiting.setdefault(job.queue_name, []).append(job)
@@ -280,11 +280,19 @@ def _queue_interrupted(model: type[Job]) -> None:
 
 
 def _mark_interrupted(model: type[Job]) -> None:
-    dead = model._default_manager.filter(state=Job.State.RUNNING, beat_at__lt=Now() - DEAD_AFTER)
+    dead = model._default_manager.filter(_is_over("beat_at", DEAD_AFTER), state=Job.State.RUNNING)
     ended = {"finished_at": Now(), "n_interruptions": F("n_interruptions") + 1}
     # Cancelled ones first: the second statement would otherwise mark them as interrupted, and they would run again.
     dead.filter(cancel_requested_at__isnull=False).update(state=Job.State.CANCELLED, **ended)
     dead.update(state=Job.State.INTERRUPTED, **ended)
+
+
+def _is_over(field: str, span: timedelta) -> Q:
+    """Return the condition that a time is longer ago than this, or as far ahead: the clock was set back since then.
+
+    Otherwise a job whose worker died before that would be taken for running until the clock is there again.
+    """
+    return Q(**{f"{field}__lt": Now() - span}) | Q(**{f"{field}__gt": Now() + span})
 
 
 def announce(job: Job) -> bool:

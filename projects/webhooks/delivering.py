@@ -23,6 +23,8 @@ LEASE = timedelta(seconds=60)
 """A message whose worker died is sent again after this. Sending one takes a few seconds at most."""
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 6 * 3600.0
+SPREAD = 0.25
+"""The share by which pauses are spread."""
 GIVE_UP_AFTER = timedelta(days=1)
 KEPT = timedelta(days=30)
 ROUND_SECONDS = 20.0
@@ -35,19 +37,21 @@ State = Delivery.State
 # as a whole, so that a dead one costs one attempt per pause and holds up nobody else. Projects take turns, so that one
 # whose receivers answer slowly, or not at all, holds up no other, whatever its people send by hand. SKIP LOCKED and the
 # lease keep two workers from sending the same message; a worker that dies leaves a lease that ends. Whoever is told of
-# an event may ask for more at once, so a message waits until a replica has the event, but not if the clock was set
-# back since.
+# an event may ask for more at once, so a message waits until a replica has the event. A time that is further ahead than
+# such times ever are is from before the clock was set back, and holds up nothing.
 _CLAIM = """
 UPDATE projects_webhookdelivery d SET leased_until = now() + %(lease)s::interval
 WHERE d.id = (
     SELECT d.id FROM projects_webhookdelivery d
     JOIN projects_webhook w ON w.id = d.webhook_id JOIN projects_project p ON p.id = w.project_id
     LEFT JOIN unnest(%(served)s::bigint[]) WITH ORDINALITY served(project_id, turn) ON served.project_id = p.id
-    WHERE d.state = 'waiting' AND p.deleted_at IS NULL AND (d.leased_until IS NULL OR d.leased_until < now())
+    WHERE d.state = 'waiting' AND p.deleted_at IS NULL
+      AND (d.leased_until IS NULL OR d.leased_until NOT BETWEEN now() AND now() + %(lease)s::interval)
       AND (d.is_prompt OR NOT statement_timestamp() BETWEEN d.created_at AND d.created_at + %(bound)s::interval
-           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now()))
+           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now() OR w.retry_at > now() + %(pause)s::interval))
       AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
-                      WHERE other.webhook_id = w.id AND other.state = 'waiting' AND other.leased_until >= now())
+                      WHERE other.webhook_id = w.id AND other.state = 'waiting'
+                        AND other.leased_until BETWEEN now() AND now() + %(lease)s::interval)
     ORDER BY served.turn NULLS FIRST, d.is_prompt DESC, w.retry_at NULLS FIRST, d.id
     LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
 RETURNING d.id, (SELECT w.project_id FROM projects_webhook w WHERE w.id = d.webhook_id)
@@ -100,7 +104,12 @@ def forget_old() -> int:
 def _claim() -> int | None:
     # Until the lease is committed: a worker that does not see it yet would send the next message at the same time.
     lock_in_project(AdvisoryLock.MESSAGES, 0)
-    spans = {"lease": f"{LEASE.total_seconds()} seconds", "bound": f"{find_bound()} seconds"}
+    seconds = {
+        "lease": LEASE.total_seconds(),
+        "bound": find_bound(),
+        "pause": LONGEST_PAUSE_SECONDS * (1 + SPREAD),
+    }
+    spans = {name: f"{n} seconds" for name, n in seconds.items()}
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {**spans, "served": [*_served]})
         row = cursor.fetchone()
@@ -140,7 +149,7 @@ def _pause(webhook: Webhook) -> None:
         return
     pause = min(FIRST_PAUSE_SECONDS * 2 ** min(locked.n_failures, 20), LONGEST_PAUSE_SECONDS)
     # At random, so that the addresses of one receiver do not all come back in the same second.
-    pause *= random.uniform(0.75, 1.25)  # noqa: S311 - no secret
+    pause *= random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311 - no secret
     Webhook.objects.filter(pk=locked.pk).update(
         n_failures=F("n_failures") + 1, failing_since=since, retry_at=now + timedelta(seconds=pause)
     )

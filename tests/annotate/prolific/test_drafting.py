@@ -1,6 +1,7 @@
 """A draft's cost is that of its own values, and only what somebody saw is published."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
@@ -68,6 +69,9 @@ def test_a_draft_is_sent_and_published_by_one_request_at_a_time(connected: Fake,
     study.refresh_from_db()
     assert (study.leased_until, study.published_at, study.cost_cents) == (until, None, 667)
     # Who took it and never came back stops nobody for long.
+    # Nor does a time from before the clock was set back.
+    ProlificStudy.objects.update(leased_until=connected.now + timedelta(days=31))
+    save(manager, panel.pk)
     ProlificStudy.objects.update(leased_until=connected.now - drafting.LEASE)
     drafting.publish(study=study, actor=manager)
     assert ProlificStudy.objects.get().leased_until is None

@@ -1,6 +1,7 @@
 """A study on Prolific: drafted, published by a person, its places, and what both sides say at the end."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -475,6 +476,10 @@ def test_a_failure_is_shown_and_tried_again_later(
     assert (other.study.error, person.row.entered_code) == ("", "DONE")
     ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE, retry_at=None)
     assert not tending.tend(scene.study.pk, now=later)
+    ahead = later + timedelta(days=31)  # by a clock that was set back since
+    ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=ahead, retry_at=ahead, polled_at=ahead)
+    assert tending.tend(scene.study.pk, now=later)
+    assert ProlificStudy.objects.get(pk=scene.study.pk).polled_at == later
 
 
 def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project: Project, manager: Membership) -> None:

@@ -488,6 +488,19 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(manager:
     assert broker.count_messages(queue.DEFAULT_QUEUE) == 1
 
 
+def test_a_job_from_before_the_clock_was_set_back_is_not_waited_for(
+    manager: Membership, announced: list[tuple[str, int]], empty_broker: None
+) -> None:
+    """Its worker died, or its message was lost, by a clock that was a month ahead."""
+    ahead = timezone.now() + timedelta(days=31)
+    running_job = make_job(manager, state=State.RUNNING, beat_at=ahead)
+    queued = make_job(manager, sha256="1" * 64)
+    Import.objects.filter(pk=queued.pk).update(queued_at=ahead)
+    queue.enqueue_waiting()
+    assert announced == [(Import.task, queued.pk)]
+    assert Import.objects.get(pk=running_job.pk).state == State.INTERRUPTED
+
+
 def test_a_job_that_was_just_queued_is_not_announced_again(
     manager: Membership, announced: list[tuple[str, int]]
 ) -> None:

@@ -245,6 +245,16 @@ def test_a_worker_that_dies_leaves_its_message_to_the_next_one(webhook: Webhook,
     assert [json.loads(body)["data"]["set"] for _, body in listener.got] == [1, 2]
 
 
+def test_times_from_before_the_clock_was_set_back_hold_up_no_message(webhook: Webhook, listener: Listener) -> None:
+    tell(webhook)
+    tell(webhook, 2)
+    assert delivering._claim() is not None
+    ahead = timezone.now() + timedelta(days=31)
+    Delivery.objects.filter(leased_until__isnull=False).update(leased_until=ahead)
+    Webhook.objects.update(retry_at=ahead)
+    assert delivering.deliver_waiting() == 2
+
+
 def test_an_answer_that_drips_is_cut_off(webhook: Webhook, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "TIMEOUT_SECONDS", 0.3)
     listener.drip_seconds = 0.05
