@@ -1,6 +1,7 @@
 """Generating the pool of a batch: known answers, and degraded answers with their originals, for managers to accept."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
 from math import ceil
@@ -9,7 +10,7 @@ from random import Random
 from django.db import transaction
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.batch_corpus import Corpus, list_live_by_question, list_ordinary, make_rng, read_corpus
+from annotate.controls.batch_corpus import Corpus, Ordinary, list_live_by_question, list_ordinary, make_rng, read_corpus
 from annotate.controls.degraded_answers import degrade_answers
 from annotate.controls.known_answers import (
     Known,
@@ -178,41 +179,69 @@ def _make_known_answers(
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = find_known_answers(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
-        for _number, group in groupby(rows, key=lambda row: row.hit_id):
-            hit = list(group)
-            questions = list(dict.fromkeys(row.question_id for row in hit))
-            texts = {normalise(row.text) for row in hit}
-            n_needed = ceil(SPARE * plan.known_per_hit)
-            wanted = n_needed - _use_up(live, questions, texts, n_needed)
+        hits = [_Hit.of(list(group)) for _number, group in groupby(rows, key=lambda row: row.hit_id)]
+        n_needed = ceil(SPARE * plan.known_per_hit)
+        served = _count_served(hits, live, n_needed)
+        for hit, n_live in zip(hits, served, strict=True):
             new = [
                 [
                     each
                     for each in side
-                    if each.question_id in questions
-                    and (each.question_id, each.text) not in old
-                    and normalise(each.text) not in texts
+                    if (each.question_id, each.text) not in old and hit.can_show(each.question_id, each.text)
                 ]
                 for side in sides
             ]
-            found = _take_by_turns(new, wanted, rng)
+            found = _take_by_turns(new, n_needed - n_live, rng)
             old |= {(each.question_id, each.text) for each in found}
             known += found
         tick()
     return known
 
 
-def _use_up(live: dict[int, list[str]], questions: Sequence[int], texts: set[str], most: int) -> int:
-    """Return how many live controls serve a HIT with these questions and texts, and leave the rest to other HITs."""
-    n = 0
-    for question in questions:
-        left = []
-        for text in live.get(question, ()):
-            if n < most and normalise(text) not in texts:
-                n += 1
-            else:
-                left.append(text)
-        live[question] = left
-    return n
+@dataclass(frozen=True)
+class _Hit:
+    """The questions of a HIT, and the texts that it shows already."""
+
+    questions: tuple[int, ...]
+    texts: frozenset[str]
+
+    @classmethod
+    def of(cls, rows: Sequence[Ordinary]) -> "_Hit":
+        return cls(
+            tuple(dict.fromkeys(row.question_id for row in rows)), frozenset(normalise(row.text) for row in rows)
+        )
+
+    def can_show(self, question_id: int, text: str) -> bool:
+        return question_id in self.questions and normalise(text) not in self.texts
+
+
+def _count_served(hits: Sequence[_Hit], live: Mapping[int, Sequence[str]], most: int) -> list[int]:
+    """Return how many live controls serve each HIT of a passage, at most `most`, where each control serves one HIT.
+
+    HITs may ask the same question. If the first took what another one needs, while something else would do for it, the
+    other would seem to lack controls that the pool has: so a HIT gives a control up if it finds another (a maximum
+    matching by augmenting paths).
+    """
+    owners: dict[tuple[int, int], int] = {}
+
+    def find_control(number: int, tried: set[tuple[int, int]]) -> bool:
+        for question in hits[number].questions:
+            for place, text in enumerate(live.get(question, ())):
+                control = (question, place)
+                if control in tried or not hits[number].can_show(question, text):
+                    continue
+                tried.add(control)
+                if control not in owners or find_control(owners[control], tried):
+                    owners[control] = number
+                    return True
+        return False
+
+    for number in range(len(hits)):
+        for _ in range(most):
+            if not find_control(number, set()):
+                break
+    served = Counter(owners.values())
+    return [served[number] for number in range(len(hits))]
 
 
 def _take_by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:

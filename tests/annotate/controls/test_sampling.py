@@ -197,3 +197,14 @@ def test_a_repeated_making_adds_nothing(project: Project) -> None:
     assert n_before
     assert make_pool(batch=batch, actor=None).n == 0
     assert Item.objects.filter(pool_of=batch).count() == n_before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hits_that_share_a_question_leave_each_other_the_controls_that_they_need(project: Project, seed: int) -> None:
+    """One HIT could take those of the shared question, of which the other has no others."""
+    dataset = make_places(project, n_passages=1, n_questions=3, n_candidates=4)
+    dataset.candidates.earliest("pk").delete()
+    batch = make_controlled(project, ControlPlan(known_per_hit=2, seed=seed), hit_size=8)
+    asked = [set(hit.items.values_list("question", flat=True)) for hit in Hit.objects.filter(batch=batch)]
+    assert [len(each) for each in asked] == [2, 2]
+    assert make_pool(batch=batch, actor=None).n == 0
