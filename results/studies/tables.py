@@ -1,6 +1,7 @@
 """Figures of stored results as cells of tables."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from projects.tables.stored_values import read_number, read_value
@@ -26,6 +27,7 @@ __all__ = [
     "Table",
     "Value",
     "Wording",
+    "add_ceiling",
     "divide_by_ceiling",
     "name_falling",
     "read_ceiling",
@@ -64,6 +66,23 @@ def divide_by_ceiling(value: Value, ceiling: Value) -> Value:
     if isinstance(value, Estimate) and isinstance(ceiling, Estimate):
         return value.value / ceiling.value
     return value if isinstance(value, Missing) else Missing("no ceiling")
+
+
+def add_ceiling(table: Table, reliability: Mapping[str, Any] | None) -> Table:
+    """Return a table of metrics with the ceiling in its foot and each metric's share of it in a last column.
+
+    Its second column has the correlations. A result that was stored without the ceiling leaves the table as it is.
+    """
+    if reliability is None:
+        return table
+    ceiling, blank = read_ceiling(reliability), [None] * (len(table.columns) - 2)
+    return replace(
+        table,
+        columns=[*table.columns, SHARE],
+        rows=[[*row, divide_by_ceiling(row[1], ceiling)] for row in table.rows],
+        # One person is compared with fewer judgments than the ceiling is about.
+        foot=[*([*row, None] for row in table.foot), [CEILING, ceiling, *blank, None]],
+    )
 
 
 def name_falling(correlations: Iterable[tuple[str, Any]]) -> list[str]:

@@ -13,13 +13,12 @@ from results.studies.kinds.ceiling_notes import explain_ceiling
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import (
     CEILING,
-    SHARE,
     Column,
     Estimate,
     Table,
     Value,
     Wording,
-    divide_by_ceiling,
+    add_ceiling,
     name_falling,
     read_ceiling,
     read_one_person,
@@ -91,22 +90,16 @@ def _tabulate_whole(about: About, order: Sequence[str], *, is_repeated: bool) ->
         for subject in order
     ]
     blank: list[Value] = [None] * len(COEFFICIENTS)
-    foot: list[list[Value]] = [[about.one_person, read_one_person(about.one_against_others), *blank]]
-    if about.reliability is not None:
-        ceiling = read_ceiling(about.reliability)
-        columns.append(SHARE)
-        rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
-        # One person is compared with fewer judgments than the ceiling is about.
-        foot = [[*foot[0], None], [CEILING, ceiling, *blank, None]]
-    return Table(
+    table = Table(
         "overall",
         "Correlation with human scores",
         columns,
         rows,
         about.captioned("Correlation of metrics with human scores", about.resampling, *about.drawn),
-        foot=foot,
+        foot=[[about.one_person, read_one_person(about.one_against_others), *blank]],
         notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
     )
+    return add_ceiling(table, about.reliability)
 
 
 def _explain_intervals(units: str, *, is_repeated: bool) -> str:

@@ -8,17 +8,14 @@ from results.studies.kinds.kind import About, Figures, Section
 from results.studies.kinds.permutations import PERMUTATION, explain_permutations, make_boot_section, read_permuted
 from results.studies.kinds.significance_notes import explain_correction, note_correction, warn_of_few_resamples
 from results.studies.tables import (
-    CEILING,
-    SHARE,
     Column,
     Estimate,
     Missing,
     Table,
     Value,
     Wording,
-    divide_by_ceiling,
+    add_ceiling,
     name_falling,
-    read_ceiling,
     read_one_person,
     read_value,
 )
@@ -45,19 +42,12 @@ def _make_metrics(about: About) -> Section:
     ]
     rows: list[list[Value]] = [[label, value] for label, value in found]
     foot: list[list[Value]] = [[about.one_person, read_one_person(about.one_against_others)]]
-    if about.reliability is not None:
-        ceiling = read_ceiling(about.reliability)
-        columns.append(SHARE)
-        rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
-        foot = [[*foot[0], None], [CEILING, ceiling, None]]
-    title, caption = (
-        "Pearson's r of each metric with human scores",
-        "Pearson's correlation of each metric with human scores",
-    )
+    title = "Pearson's r of each metric with human scores"
+    caption = about.captioned("Pearson's correlation of each metric with human scores", about.resampling, *about.drawn)
     return Section(
         "metrics",
         "The metrics",
-        Table("metrics", title, columns, rows, about.captioned(caption, about.resampling, *about.drawn), foot=foot),
+        add_ceiling(Table("metrics", title, columns, rows, caption, foot=foot), about.reliability),
         charts=[draw_metrics("metrics", title, found, about.one_against_others, about.reliability, axis="Pearson's r")],
         note=" ".join(
             [
