@@ -1,6 +1,7 @@
-"""The base of word-based metrics: a tokeniser, and the refusal of texts in which it finds no words."""
+"""The base of word-based metrics: a tokeniser, and what becomes of texts in which it finds no words."""
 
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import ClassVar
 
 from measures.metrics.metric import Answers, Metric, setting
@@ -11,8 +12,9 @@ from measures.metrics.tokenising import MEANINGS, TOKENISERS, Tokeniser, cannot_
 class LexicalMetric(Metric):
     """A metric that compares the words of an answer and its references.
 
-    It refuses an answer if a text is in a script that its tokeniser can't read, such as Chinese with "alnum", and if no
-    reference has a word: a score of 0 would suggest that the answer is wrong. An empty answer is scored.
+    It refuses an answer in a script that its tokeniser can't read, such as Chinese with "alnum", and one of whose
+    references none has a word: a score of 0 would suggest that the answer is wrong. An empty answer is scored, and a
+    reference in such a script is left out where another one has words.
     """
 
     tokeniser: str = setting("words", "how texts are split into words", choices=MEANINGS)
@@ -29,6 +31,15 @@ class LexicalMetric(Metric):
 
     def lacks(self) -> str:
         return "jieba (make chinese)" if self.tokeniser == "jieba" and not has_jieba() else ""
+
+    def choose_references(self, answers: Answers) -> Answers:
+        is_unread = cache(partial(cannot_read, self.tokeniser))
+        is_of_words = cache(partial(has_words, self.tokeniser))
+        kept = [
+            [at for at, text in enumerate(texts) if not (is_unread(text) and any(map(is_of_words, texts)))]
+            for texts in answers.references
+        ]
+        return answers.with_references(kept)
 
     def refuse(self, answers: Answers) -> list[str]:
         reasons = super().refuse(answers)

@@ -79,6 +79,10 @@ class Answers:
             [at for at, text in enumerate(texts) if text.strip() != candidate.strip()][:last]
             for candidate, texts in zip(self.candidates, self.references, strict=True)
         ]
+        return self.with_references(kept)
+
+    def with_references(self, kept: Sequence[Sequence[int]]) -> "Answers":
+        """Return the same answers with only these of the references of each, by their places."""
         columns = {
             name: [[row[at] for at in places] for row, places in zip(column, kept, strict=True)]
             for name, column in self.columns()
@@ -231,6 +235,10 @@ class Metric(ABC):
         Such as a hash of a model, or the device that computes. It is stored with the run and part of its signature.
         """
         return {}
+
+    def choose_references(self, answers: Answers) -> Answers:
+        """Return the answers without the references that the metric can't read, except where it can read none."""
+        return answers
 
     def refuse(self, answers: Answers) -> list[str]:
         """Return for each answer why it cannot be scored, as a clause; empty if it can."""

@@ -120,6 +120,7 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     [1.]
     [0.]
     """
+    given, answers = answers, metric.choose_references(answers)
     # Refused answers never reach `count`, so a metric may rely on what it requires.
     reasons = metric.refuse(answers)
     rows = [row for row, reason in enumerate(reasons) if not reason]
@@ -140,7 +141,7 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
         values=values,
         reasons=tuple(reasons),
         counts=counts,
-        notes=dict(metric.notes(counts[rows])) if parts else {},
+        notes={**metric.notes(counts[rows]), **_note_unread(given, answers)} if parts else {},
         identity=dict(metric.identify()),
     )
 
@@ -223,6 +224,12 @@ def score_corpus(name: str, candidates: Texts, references: Sequence[Texts] = (),
     0.5
     """
     return _score(name, candidates, references, settings).over()
+
+
+def _note_unread(given: Answers, answers: Answers) -> dict[str, int]:
+    """Return how many answers are compared with fewer references than they have; nothing where none is."""
+    n = sum(len(texts) < len(own) for texts, own in zip(answers.references, given.references, strict=True))
+    return {"answers with a reference in another script": n} if n else {}
 
 
 def _cut(answers: Answers, rows: Sequence[int], size: int) -> Iterator[list[int]]:

@@ -132,12 +132,11 @@ def _count_once(frame: Frame, metric: Metric, wanted: Rows) -> Score:
     parts: list[tuple[list[int], Score]] = []
     with metric.ready():
         for part in read_answers(frame.project, metric):
-            reasons = metric.refuse(part.answers)
+            answers = metric.choose_references(part.answers)
+            reasons = metric.refuse(answers)
             own = [at for at, pk in enumerate(part.ids) if pk in rows_by_candidate and not reasons[at]]
             if own:
-                parts.append(
-                    ([rows_by_candidate[part.ids[at]] for at in own], metric.count_once(part.answers.only(own)))
-                )
+                parts.append(([rows_by_candidate[part.ids[at]] for at in own], metric.count_once(answers.only(own))))
 
     def score(**weights: float) -> Floats:
         values = np.zeros(len(candidates))

