@@ -103,6 +103,12 @@ GLOSSARY = {
         "Adjudicated",
         "The score that an adjudicator gave where annotators differed; it is in no figure of agreement.",
     ),
+    "differing-pairs": Entry(
+        "Differing pairs", "Share of the pairs of a candidate's ratings that are of two different categories."
+    ),
+    "mean-differing-pairs": Entry(
+        "Mean differing pairs", "Mean over candidates of the share of the pairs of their ratings that differ."
+    ),
     "max-difference": Entry(
         "Maximum difference",
         "Highest minus lowest rating of one candidate, in points of the scale.",

@@ -33,6 +33,28 @@ PAIR_COLUMNS_OF_CATEGORIES = (
 )
 
 
+_OF_NUMBERS = (
+    Column("n", "Ratings", "count"),
+    Column("mean", "Mean", "number", 2),
+    Column("sd", "Std. dev.", "number", 2),
+    Column("gap", "Maximum difference", "number", 2),
+)
+_OF_CATEGORIES = (
+    Column("n", "Ratings", "count"),
+    Column("n_categories", "Categories", "count"),
+    Column("differing", "Differing pairs, in %", "number", 1),
+)
+_PASSAGES_OF_NUMBERS = (
+    Column("mean_sd", "Mean std. dev.", "number", 2),
+    Column("widest", "Maximum difference", "number", 2),
+)
+_PASSAGES_OF_CATEGORIES = (
+    Column("mean_differing", "Mean differing pairs, in %", "number", 1),
+    Column("most_categories", "Most categories", "count"),
+)
+_METHOD_OF_CATEGORIES = "differing pairs: the share of the pairs of ratings of a candidate that are of two categories"
+
+
 def tabulate_pairs(
     pairs: Sequence[Mapping[str, Any]],
     *,
@@ -86,20 +108,23 @@ def tabulate_items(items: Items, *, criterion: str) -> Table:
         Column("question", "Question"),
         Column("text", "Text"),
         Column("source", "Source"),
-        Column("n", "Ratings", "count"),
-        Column("mean", "Mean", "number", 2),
-        Column("sd", "Std. dev.", "number", 2),
-        Column("gap", "Maximum difference", "number", 2),
+        *(_OF_NUMBERS if items.has_order else _OF_CATEGORIES),
     ]
     found = items[:MOST_ROWS]
     rows: list[list[Value]] = []
     for item in found:
         candidate = item.candidate
         texts = [candidate.external_id, candidate.dataset.name, candidate.question.text, candidate.text]
-        rows.append([*texts, candidate.source, item.n, item.mean, item.sd, item.gap])
+        figures: list[Value] = (
+            [item.n, item.mean, item.sd, item.gap]
+            if items.has_order
+            else [item.n, item.n_categories, _write_percent(item.differing)]
+        )
+        rows.append([*texts, candidate.source, *figures])
+    method = "standard deviations with n − 1" if items.has_order else _METHOD_OF_CATEGORIES
     caption = (
         f"Candidates whose ratings differ (criterion: {criterion.rstrip('. ')}; "
-        f"{_count(len(found), len(items), 'candidates')}; standard deviations with n − 1)."
+        f"{_count(len(found), len(items), 'candidates')}; {method})."
     )
     return Table("items", "Candidates whose ratings differ", columns, rows, caption, label="disagreements")
 
@@ -110,19 +135,28 @@ def tabulate_passages(passages: Passages, *, criterion: str) -> Table:
         Column("passage", "Passage"),
         Column("dataset", "Dataset"),
         Column("n", "Candidates", "count"),
-        Column("mean_sd", "Mean std. dev.", "number", 2),
-        Column("widest", "Maximum difference", "number", 2),
+        *(_PASSAGES_OF_NUMBERS if passages.has_order else _PASSAGES_OF_CATEGORIES),
     ]
     found = passages[:MOST_ROWS]
-    rows: list[list[Value]] = [
-        [row.passage.title or row.passage.external_id, row.passage.dataset.name, row.n, row.mean_sd, row.widest]
-        for row in found
-    ]
+    rows: list[list[Value]] = []
+    for row in found:
+        names = [row.passage.title or row.passage.external_id, row.passage.dataset.name]
+        figures: list[Value] = (
+            [row.mean_sd, row.widest]
+            if passages.has_order
+            else [_write_percent(row.mean_differing), row.most_categories]
+        )
+        rows.append([*names, row.n, *figures])
+    what = "mean standard deviation" if passages.has_order else "mean share of differing pairs"
     caption = (
-        f"Passages by the mean standard deviation of their candidates' ratings (criterion: {criterion.rstrip('. ')}; "
+        f"Passages by the {what} of their candidates' ratings (criterion: {criterion.rstrip('. ')}; "
         f"{_count(len(found), len(passages), 'passages')})."
     )
     return Table("passages", "Passages by disagreement", columns, rows, caption, label="passages-by-disagreement")
+
+
+def _write_percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _count(n: int, n_all: int, noun: str) -> str:

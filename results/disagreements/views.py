@@ -13,7 +13,7 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.tables.tables import Table
-from projects.web.lists import paginate, read_sort, read_text
+from projects.web.lists import paginate, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.judged_candidate import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
@@ -95,9 +95,9 @@ def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
 def _choose_list(request: ProjectRequest, scope: Scope, by: str) -> Items | Passages:
     """Return the passages, or the items: of one pair of annotators, if the address names two."""
     kind: type[Items | Passages] = Passages if by == "passages" else Items
-    sort = read_sort(request, kind.figures, f"-{kind.figures[0]}")
     first, second = read_text(request, "first"), read_text(request, "second")
-    return kind(scope, pair=(first, second) if first and second and kind is Items else None, sort=sort)
+    pair = (first, second) if first and second and kind is Items else None
+    return kind(scope, pair=pair, sort=read_text(request, "sort"))
 
 
 def _show_pairs(request: ProjectRequest, figures: dict[str, Any] | None, scope: Scope) -> dict[str, Any]:

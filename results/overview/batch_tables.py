@@ -14,7 +14,7 @@ from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
 SPREAD = "spread"
-"""The table of differences between ratings, which categories have none of."""
+"""The table of differences between ratings."""
 
 
 def tabulate_batch(
@@ -49,14 +49,18 @@ def _read_report(criterion: CriterionInUse, report: Figures, *, is_chosen: bool)
 
 
 def _tabulate_spread(batch: Batch, spread: Figures, criterion: CriterionInUse) -> Table:
-    columns = [
-        Column("difference", "Maximum difference between two ratings", hint="max-difference"),
-        Column("n", "Candidates", "count"),
-    ]
-    rows: list[list[Value]] = [list(row) for row in spread["by_quarter"]]
+    if criterion.has_order:
+        first = Column("difference", "Maximum difference between two ratings", hint="max-difference")
+        title, what = "Candidates by maximum difference", "the maximum difference between two ratings"
+        rows: list[list[Value]] = [list(row) for row in spread["by_quarter"]]
+    else:
+        first = Column("n_categories", "Categories", "count")
+        title, what = "Candidates by categories", "the number of categories that annotators chose"
+        # Figures of earlier versions don't have them.
+        rows = [list(row) for row in spread.get("by_categories") or ()]
+    columns = [first, Column("n", "Candidates", "count")]
     caption = (
-        f"Candidates of batch {batch.number} by the maximum difference between two ratings (criterion: "
+        f"Candidates of batch {batch.number} by {what} (criterion: "
         f"{criterion.name.rstrip('. ')}; n = {spread['n_items']:,} candidates with two or more ratings)."
     )
-    title = "Candidates by maximum difference"
     return Table(SPREAD, title, columns, rows, caption, label=f"batch-{batch.number}-spread")

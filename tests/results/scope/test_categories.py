@@ -17,6 +17,7 @@ from results.models import MetricRun
 from results.studies.presentation import list_warnings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.page_reader import condense
+from tests.page_reader import read as read_page
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.results.judged_batches import judge, take_file
@@ -154,6 +155,55 @@ def test_the_page_of_a_candidate_counts_categories(judged: Project, researcher: 
     assert html.count("<bdi>Off topic</bdi>") == 3
     Criterion.objects.filter(key="error").update(anchors=[])
     assert "0 (1×), 3 (1×)" in condense(client.get(f"/p/bridges/scores/items/{other.pk}/").content.decode())
+
+
+def test_disagreements_on_categories_count_pairs_of_ratings_that_differ(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    """Their points lie no distance apart: 0 and 3 differ no more than 0 and 1."""
+    error = CriterionSpec(key="error", name="Error", statement="", scale=_points(0, 3), level=Level.NOMINAL)
+    rubric = create_rubric(project, name="One", preset="custom", criteria=[error])
+    people = [make_membership(project) for _ in range(4)]
+    candidates = make_candidates(make_question(make_passage(make_dataset(project, "d"))), 4)
+    chosen = ((0, 0, 0, 3), (0, 1, 2, 3), (0, 0, 1, 1), (2, 2, 2))
+    judge(
+        project,
+        {each: dict(zip(people, map(float, row), strict=False)) for each, row in zip(candidates, chosen, strict=True)},
+        rubric=rubric,
+    )
+    client = client_of(researcher)
+    items = read_page(client.get("/p/bridges/scores/disagreements/").content.decode())
+    assert [
+        (row["Candidate"], row["Ratings"], row["Categories"], row["Differing pairs"])
+        for row in items.rows("Candidates whose ratings differ")
+    ] == [
+        (candidates[1].external_id, "4", "4", "100.0 %"),
+        (candidates[2].external_id, "4", "2", "66.7 %"),
+        (candidates[0].external_id, "4", "2", "50.0 %"),
+    ]
+    assert not {"Mean", "Std. dev.", "Maximum difference"} & set(items.rows("Candidates whose ratings differ")[0])
+    by_number = read_page(client.get("/p/bridges/scores/disagreements/", {"sort": "-n_categories"}).content.decode())
+    assert by_number.rows("Candidates whose ratings differ")[0]["Categories"] == "4"
+    passages = read_page(
+        client.get("/p/bridges/scores/disagreements/", {"by": "passages", "sort": "sd"}).content.decode()
+    )
+    (row,) = passages.rows("Passages by disagreement")
+    assert (row["Candidates"], row["Mean differing pairs"], row["Most categories"]) == ("4", "54.2 %", "4")
+    for name in ("items", "passages"):
+        file = client.get(f"/p/bridges/scores/disagreements/tables/{name}.csv").content.decode()
+        first = next(csv.DictReader(file.splitlines()))
+        assert {"Mean std. dev.", "Std. dev.", "Mean"}.isdisjoint(first)
+        assert any("iffering pairs, in %" in each for each in first)
+    batch = client.get("/p/bridges/batches/1/results/").content.decode()
+    found = read_page(batch)
+    assert [(row["Categories"], row["Candidates"]) for row in found.rows("Candidates by categories")] == [
+        ("1", "1"),
+        ("2", "2"),
+        ("4", "1"),
+    ]
+    assert "54.2 %" in batch
+    assert "4 categories, 100.0 % of pairs differ" in condense(batch)
+    assert "std. dev" not in batch.casefold().replace("std. dev. of", "")
 
 
 def test_exports_and_sets_have_no_mean_of_categories(
