@@ -52,7 +52,7 @@ class RougeL(StemmingMetric, MeanMetric):
     @property
     def variant(self) -> str:
         joined = "max precision and recall" if self.aggregation == "separate" else "best reference"
-        return f"{self.measure}, {joined}" + (f", rouge_beta = {self.rouge_beta:g}" if self.measure == "f" else "")
+        return f"{self.measure}, {joined}" + (f", rouge beta {self.rouge_beta:g}" if self.measure == "f" else "")
 
     def score_each(self, answers: Answers) -> Floats:
         return self.score_matches(self.matches(answers))
@@ -131,7 +131,7 @@ class AdaptedRougeL(RougeL):
 
     @property
     def variant(self) -> str:
-        return f"{super().variant}, alpha = {self.alpha:g}, beta = {self.beta:g}"
+        return f"{super().variant}, alpha {self.alpha:g}, beta {self.beta:g}"
 
     def score_each(self, answers: Answers) -> Floats:
         return self.score_parts(self.parts(answers))

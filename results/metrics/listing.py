@@ -1,6 +1,6 @@
 """The metrics of a project as a list: the run of each whose scores count, and a newer one that has none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -52,7 +52,7 @@ def describe_run(run: MetricRun) -> list[str]:
     """Return the settings of a run in short: variant, tokenisation, and what differs from the defaults."""
     about: dict[str, Any] = run.report.get("about") or {}
     parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
-    return [part for part in [*parts, *_list_changed(run)] if part]
+    return [part for part in [*parts, *_list_changed(run, parts[0].split(", "))] if part]
 
 
 def list_warnings(run: MetricRun) -> list[str]:
@@ -73,12 +73,21 @@ def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:
     ]
 
 
-def _list_changed(run: MetricRun) -> Iterator[str]:
+def _list_changed(run: MetricRun, variant: Sequence[str]) -> Iterator[str]:
+    """Yield the settings that differ from their defaults, but for those that the variant names already."""
     known = METRICS.get(run.metric)
     for setting in known.settings() if known and run.origin == MetricRun.Origin.COMPUTED else ():
         value = run.settings.get(setting.name)
         if setting.name != "tokeniser" and value is not None and value != find_default(setting):
-            yield f"{setting.name.replace('_', ' ')}: {format_setting(value)}"
+            named = name_setting(setting.name, value)
+            shown = {named, format_setting(value), *([setting.name.replace("_", " ")] if value is True else [])}
+            if shown.isdisjoint(variant):
+                yield named
+
+
+def name_setting(name: str, value: Any) -> str:
+    """Return a setting with its name, as labels of metrics have it: “policy pooled”."""
+    return f"{name.replace('_', ' ')} {format_setting(value)}"
 
 
 def format_setting(value: Any) -> str:

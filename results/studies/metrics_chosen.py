@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from projects.errors import Refused
 from projects.models import Project
-from results.metrics.listing import format_setting
+from results.metrics.listing import name_setting
 from results.models import MetricRun
 from results.studies.settings import Settings
 
@@ -50,7 +50,7 @@ def make_labels(runs: Sequence[MetricRun]) -> dict[str, str]:
         if titles[run.title] > 1:
             namesakes = [each.settings for each in runs if each.title == run.title]
             differences = [
-                f"{name.replace('_', ' ')} {format_setting(value)}"
+                name_setting(name, value)
                 for name, value in sorted(run.settings.items())
                 if any(other.get(name) != value for other in namesakes)
             ]

@@ -23,6 +23,7 @@ from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
 from results.score_import import importing
+from results.studies.metrics_chosen import make_labels
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.page_reader import read
 from tests.previews import confirm, find_seal
@@ -64,7 +65,7 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     assert client.post(address("metric-new", corpus), sent).status_code == HTTPStatus.FOUND
     live = client.get(address("metric-list", corpus)).content.decode()
     assert "2 metrics are being computed" in live
-    assert "power: 2" in live
+    assert "power 2" in live
     for run in MetricRun.objects.all():
         computing.run(run.pk)
     rows = {
@@ -79,7 +80,7 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
         "4",
         "1",
     )
-    assert "power: 2" in rows["Likeness"]["Configuration"]
+    assert "power 2" in rows["Likeness"]["Configuration"]
     judge(corpus, {corpus.datasets.get(name="cosmos").candidates.get(external_id="alone"): {researcher: 2}})
     run = MetricRun.objects.get(metric="exact_match")
     shown = client.get(address("metric-show", corpus, run.pk), {"sort": "-score"})
@@ -305,3 +306,14 @@ def test_scripts_ask_for_a_metric_and_read_its_scores(corpus: Project, researche
     for value in (1, ["x"], {"x": 1}, None, True, "x\0", "\ud800"):
         refused = script.send("metrics/", {"metric": "sas", "settings": {"model": value}})
         assert refused.status_code == HTTPStatus.CONFLICT, refused.content
+
+
+def test_a_setting_of_a_metric_is_named_once_and_in_one_way(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    pooled = compute(corpus, researcher, "rouge_1", policy="pooled")
+    best = compute(corpus, researcher, "rouge_1")
+    assert make_labels([pooled, best])[pooled.subject] == "ROUGE-1 (policy pooled)"
+    rows = read(client_of(researcher).get(address("metric-list", corpus)).content.decode()).rows("Metrics")
+    shown = sorted(row["Configuration"].partition(" rouge_1|")[0] for row in rows)
+    assert shown == ["f1, policy max · alnum", "f1, policy pooled · alnum"]
