@@ -26,6 +26,12 @@ def rating(value: float | None) -> str:
 
 
 @register.filter
+def score(value: float | None) -> str:
+    """Return a score with two decimals, rounded as in tables, and a real minus sign."""
+    return "–" if value is None else amounts.format_score(value, 2)
+
+
+@register.filter
 def times(n: int, factor: int) -> int:
     """Return a product, such as that of judgments with the number of criteria."""
     return n * factor

@@ -66,12 +66,6 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 @register.filter
-def score(value: float) -> str:
-    """Return a score with two digits and a real minus sign."""
-    return format_score(value, 2)
-
-
-@register.filter
 def precise(value: float) -> str:
     """Return a score of a system with three digits, as it is published, and a real minus sign."""
     return format_score(value, 3)

@@ -14,6 +14,7 @@ from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
 from annotate.qualification.item_statistics import compute_item_figures
 from measures.outcome import Undefined
+from projects.language.amounts import format_score
 from projects.models import Candidate, Membership, Project
 from tests import factories
 from tests.annotate.qualification.factories import answer, first_item, make_test, take
@@ -315,10 +316,12 @@ def test_items_come_from_candidates_with_known_scores(project: Project, client: 
     assert "No rated candidates" in read_text(client, f"{TEST}items/candidates/")
     factories.make_corpus(project, n_candidates=3)
     known, other, _ = Candidate.objects.order_by("pk")
-    raters = [factories.make_membership(project) for _ in range(2)]
-    judge(project, {each: dict(zip(raters, [4.0, 5.0], strict=True)) for each in (known, other)})
+    raters = [factories.make_membership(project) for _ in range(8)]
+    ratings = {known: [4.0, 5.0], other: [2.0] * 7 + [3.0]}
+    judge(project, {each: dict(zip(raters, values, strict=False)) for each, values in ratings.items()})
     page = read_text(client, f"{TEST}items/candidates/?sort=mean")
     assert "4.50" in page
+    assert format_score(17 / 8, 2) in page, "a tie is rounded as in tables of results"
     assert page.count('name="candidate"') == 2
     given: dict[str, Any] = {"purpose": "practice", "tolerance": "0.5"}
     for wrong in ([], ["9" * 5_000], ["9" * 19, "x"]):
