@@ -273,15 +273,15 @@ class NewBatchForm(PresentationForm, CapsForm):
         return self.cleaned_data.get("trial") or trials.list_trials(self.project).first()
 
     def terms(self) -> Terms:
-        cleaned = self.cleaned_data
+        cleaned, trial = self.cleaned_data, self._find_trial()
         return Terms(
             name=cleaned["name"],
             kind=Batch.Kind(cleaned["kind"]),
             judgments=cleaned["judgments"],
             annotators=tuple(cleaned["annotators"]),
             requires_qualification=cleaned.get("requires_qualification", True),
-            trial=self._find_trial(),
-            use_of_trial=cleaned.get("use_of_trial", "") if self._find_trial() else "",
+            trial=trial,
+            use_of_trial=cleaned.get("use_of_trial", "") if trial else "",
             hit_size=cleaned["hit_size"],
             cents_per_hit=cleaned.get("cents_per_hit", 0),
             cents_per_item=cleaned.get("cents_per_item", 0),

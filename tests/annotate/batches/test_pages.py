@@ -1,3 +1,4 @@
+import re
 from io import StringIO
 
 import pytest
@@ -6,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import escape
 
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
@@ -422,3 +424,11 @@ def test_lists_ask_the_same_number_of_queries_whatever_their_length(
             counts.setdefault(route[0], []).append(len(queries))
     assert counts["batch-list"][0] == counts["batch-list"][1] <= 20
     assert counts["batch-show"][0] == counts["batch-show"][1] <= 20
+
+
+def test_every_page_of_a_batch_names_it_in_the_path_above(batch: Batch, manager: Membership, client_of: SignIn) -> None:
+    client = client_of(manager)
+    for page in ("batch-show", "batch-caps", "batch-wanted", "batch-controls"):
+        path = re.search(r'<ol class="crumbs">.*?</ol>', body(client, url(page, 1)), re.DOTALL)
+        assert path is not None
+        assert f"<bdi>{escape(batch.name)}</bdi>" in path[0], page
