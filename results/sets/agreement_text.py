@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from measures.rubric import has_order
 from results.scope.gold_settings import PASSAGES
 from results.scope.passage_counts import warn_of_few_in_parts
 
@@ -25,12 +26,21 @@ def write_agreement(figures: Mapping[str, Any]) -> Iterator[str]:
         )
     yield ""
     if figures["criteria"]:
+        single, intervals = _describe_single(figures["criteria"]), _describe_intervals(figures["criteria"])
         yield (
             "Krippendorff's alpha over the candidates with at least two ratings. *single* is the number of candidates "
-            "with one rating, which have a gold score but are not part of alpha. "
-            f"{_describe_intervals(figures['criteria'])}"
+            f"with one rating, which {single}. {intervals}"
         )
         yield ""
+
+
+def _describe_single(criteria: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the figures say of candidates with one rating, which categories have no gold score of."""
+    are_ordered = [has_order(each["level"], each["scale_low"], each["scale_high"]) for each in criteria]
+    if not any(are_ordered):
+        return "are not part of alpha"
+    kept = "have a gold score" if all(are_ordered) else "have a gold score, except for categories without an order,"
+    return f"{kept} but are not part of alpha"
 
 
 def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:

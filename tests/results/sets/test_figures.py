@@ -52,6 +52,8 @@ def _make_criterion(name: str, unit: str, **interval: Any) -> dict[str, Any]:
         "criterion": name,
         "scale": "1 to 5",
         "level": "ordinal",
+        "scale_low": 1,
+        "scale_high": 5,
         "agreement": agreement,
         "interval_unit": unit,
         "interval_over_passages": found,
