@@ -1,4 +1,4 @@
-"""The base of word-based metrics: a tokeniser, and what becomes of texts in which it finds no words."""
+"""The base of word-based metrics: a tokeniser, and how texts are treated in which it finds no words."""
 
 from dataclasses import dataclass
 from functools import cache, partial

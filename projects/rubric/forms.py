@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import slugify
 
-from measures.rubric import KEY_RULE, MOST_KEY_CHARACTERS, CriterionSpec, Level, Scale, ScaleKind, is_key
+from measures.rubric import KEY_RULE, MOST_KEY_CHARACTERS, CriterionSpec, Level, Scale, ScaleKind, has_order, is_key
 from projects.models import Criterion
 
 MOST_POINTS = 101
@@ -141,6 +141,8 @@ class CriterionForm(forms.Form):
         # Two points have nothing between them, so “ordinal” would say too much.
         if not cleaned.get("level") or (cleaned["level"] == Level.ORDINAL and cleaned["scale"].points):
             cleaned["level"] = cleaned["scale"].usual_level
+        if cleaned.get("is_reversed") and not has_order(cleaned["level"], low, high):
+            self.add_error("is_reversed", "Categories without an order have no lower and better end. Untick this.")
         cleaned["texts"] = self._read_anchors(cleaned.get("anchors", ""), cleaned["scale"])
 
     def _read_anchors(self, text: str, scale: Scale) -> dict[int, str]:

@@ -74,11 +74,16 @@ def select_gold(scored: str, adjudicated: str) -> str:
 
 def select_adjudicated() -> str:
     """Return SQL of the newest adjudicated score of each candidate and scale, reversed ones turned."""
-    return """
+    return f"""
     SELECT DISTINCT ON (a.candidate_id, cr.scale) a.candidate_id, cr.scale,
-           CASE WHEN cr.is_reversed THEN cr.low + cr.high - a.value ELSE a.value END AS value
+           {_turn("a.value")} AS value
     FROM annotate_adjudication a JOIN criteria cr ON cr.id = a.criterion_id
     ORDER BY a.candidate_id, cr.scale, a.id DESC"""
+
+
+def _turn(value: str) -> str:
+    # The code of a category is no point from which another one lies as far from the other end.
+    return f"CASE WHEN cr.is_reversed AND cr.has_order THEN cr.low + cr.high - {value} ELSE {value} END"
 
 
 def select_judgments(choices: Choices) -> str:
@@ -96,7 +101,7 @@ def select_judgments(choices: Choices) -> str:
     return f"""
     SELECT DISTINCT ON (j.candidate_id, cr.scale, j.annotator_id)
            j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.scale, cr.has_order,
-           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
+           {_turn("j.value")} AS value
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id
     JOIN projects_membership m ON m.id = j.annotator_id {only_batches}
     WHERE {is_counted("j")}

@@ -103,7 +103,8 @@ def fetch_adjudicated(scope: Scope) -> pd.Series:
     rows = Adjudication.objects.filter(criterion__in=scope.criterion.ids).order_by("pk")
     columns = rows.values_list("candidate_id", "value", "criterion__is_reversed", "criterion__low", "criterion__high")
     # Rows come oldest first, so a later score of a candidate replaces an earlier one.
-    found = {unit: low + high - value if turned else value for unit, value, turned, low, high in columns}
+    has_order = scope.criterion.has_order
+    found = {unit: low + high - value if turned and has_order else value for unit, value, turned, low, high in columns}
     return pd.Series(found, dtype="float64", index=pd.Index(list(found), dtype="int64"))
 
 

@@ -61,3 +61,11 @@ def test_a_slider_has_ends_of_its_own(high: str) -> None:
     form = CriterionForm({**CRITERION, "kind": "continuous", "low": "0", "high": high})
     assert form.is_valid()
     assert (form.cleaned_data["scale"].low, form.cleaned_data["scale"].high) == (0, 100)
+
+
+def test_categories_are_not_reversed() -> None:
+    sent = {"name": "Error", "kind": "ordinal", "low": 0, "high": 3, "level": "nominal", "is_reversed": "on"}
+    form = CriterionForm(sent)
+    assert form.errors == {"is_reversed": ["Categories without an order have no lower and better end. Untick this."]}
+    assert CriterionForm({**sent, "high": 1}).is_valid(), "two points, such as no and yes, have a better one"
+    assert CriterionForm({**sent, "level": "ordinal"}).is_valid()

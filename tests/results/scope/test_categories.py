@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from annotate.frames.criteria_in_use import criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Adjudication, Judgment
 from annotate.reviews.adjudication import set_rule
 from measures.rubric import FIVE_POINTS, NO_ORDER, CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from results.models import MetricRun
+from results.scores.gold import fetch_adjudicated
 from results.studies.presentation import list_warnings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.page_reader import condense
@@ -235,6 +236,9 @@ def test_exports_and_sets_have_no_mean_of_categories(
         each["criterion"]: each["reliability"] for each in json.loads(read(made, "figures.json"))["criteria"]
     }
     assert reliability["error"] == {"ceiling": None, "undefined": NO_ORDER}
+    assert (
+        "which have a gold score, except for categories without an order, but are" in read(made, "README.md").decode()
+    )
     assert reliability["quality"]["ceiling"] is not None
     again = make_project("again")
     make_membership(again, role=Membership.Role.OWNER)
@@ -250,6 +254,35 @@ def test_an_adjudicated_category_is_the_gold_of_its_candidate(judged: Project, m
     made = freeze(judged, manager)
     golds = [row["gold"] for row in table(made, "aggregated.csv") if row["criterion"] == "error"]
     assert sorted(golds) == [""] * 7 + ["2"]
+
+
+def test_categories_are_written_as_they_were_chosen_although_their_criterion_is_reversed(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """Rubrics of earlier versions have such criteria: turned round, each category would be another one."""
+    error = CriterionSpec(
+        key="error", name="Error", statement="", scale=_points(0, 3), reversed=True, level=Level.NOMINAL
+    )
+    rubric = create_rubric(project, name="One", preset="custom", criteria=[error])
+    people = [make_membership(project) for _ in range(2)]
+    candidates = make_candidates(make_question(make_passage(make_dataset(project, "d"))), 2)
+    judge(project, {each: dict.fromkeys(people, 3.0) for each in candidates}, rubric=rubric)
+    Adjudication.objects.create(candidate=candidates[0], criterion=rubric.criteria.get(), value=1, adjudicator=manager)
+    set_rule(project=project, actor=manager, wins=True)
+    client = client_of(manager)
+    raw = client.get("/p/bridges/export/aggregated.csv").getvalue().decode()
+    made = freeze(project, manager)
+    for rows in (list(csv.DictReader(raw.splitlines())), table(made, "aggregated.csv")):
+        assert [(row["scores"], row["adjudicated"], row["gold"]) for row in rows] == [
+            ("3|3", "1", "1"),
+            ("3|3", "", ""),
+        ]
+    for content in (client.get("/p/bridges/export/mocha.json").getvalue(), read(made, "mocha-other.json")):
+        assert {tuple(each["metadata"]["scores"]) for each in json.loads(content)["d"].values()} == {(3, 3)}
+    (criterion,) = criteria_in_use(project)
+    assert fetch_adjudicated(Scope(project=project, criterion=criterion)).tolist() == [1]
+    for name in ("README.md", "datasheet.md"):
+        assert "candidates with one rating, which are not part of alpha." in read(made, name).decode()
 
 
 def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: Membership, client_of: SignIn) -> None:
