@@ -24,11 +24,6 @@ LEASE = timedelta(minutes=5)
 LONGEST_LEASE = timedelta(minutes=15)
 """That of a worker; one that seems to be longer is from before the clock was set back."""
 """Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
-_RETURN = {
-    Outcome.NO_CONSENT: "No consent",
-    Outcome.NOTHING_LEFT: "No place was left",
-    Outcome.SCREENED_OUT: "Screened out",
-}
 _CODE_TYPES = {Outcome.NO_CONSENT: "NO_CONSENT", Outcome.FAILED_CHECK: "FAILED_ATTENTION_CHECK"}
 
 
@@ -128,7 +123,7 @@ def _describe_codes(panel: Panel) -> list[dict[str, Any]]:
         code = panel.code_for(outcome)
         if not code or code in codes:
             continue
-        reason = _RETURN.get(outcome)
+        reason = following.RETURN_REASONS.get(outcome)
         action = {"action": "REQUEST_RETURN", "return_reason": reason} if reason else {"action": "MANUALLY_REVIEW"}
         kind = "COMPLETED" if outcome == Outcome.COMPLETED else _CODE_TYPES.get(outcome, "OTHER")
         codes[code] = {"code": code, "code_type": kind, "actions": [action], "actor": "participant"}

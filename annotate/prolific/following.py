@@ -1,12 +1,14 @@
 """Places on Prolific follow the open places here: they rise with them, and the study pauses while there are none."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from http import HTTPStatus
 
 from django.db import connection
 from django.db.models import Count, Q
+from django.utils import timezone
 
-from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
+from annotate.models import Outcome, Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
 from annotate.panels import participant_work
 from annotate.prolific.calling import Client, PlatformError, read_number, read_text
@@ -19,6 +21,14 @@ OCCUPYING = (
     *(Submission.APPROVED, Submission.PARTIALLY_APPROVED),
 )
 """Statuses of submissions that take a place of their study on the platform."""
+RETURN_REASONS = {
+    Outcome.NO_CONSENT: "No consent",
+    Outcome.NOTHING_LEFT: "No place was left",
+    Outcome.SCREENED_OUT: "Screened out",
+}
+"""Outcomes whose code asks participants to return their submission, which then takes no place, with the reason."""
+RETURNS_WITHIN = timedelta(minutes=10)
+"""Who has not returned a submission by then may not do so before their time is over; others get the place."""
 _PUBLISHED = (Status.ACTIVE, Status.PAUSED, Status.AWAITING_REVIEW)
 
 # One person takes a place of a HIT once, so that a HIT with many open places needs as many people.
@@ -76,15 +86,18 @@ def plan_places(study: ProlificStudy) -> Plan:
     """Return what the platform should have.
 
     Whoever has arrived has places of their own. Whoever has taken a place there and has yet to arrive will take open
-    ones, as will new participants. Places never fall, so a study that has too many pauses.
+    ones, as will new participants. Whoever was screened out here has given their places back, and will give back the
+    one there, which a new participant then takes. Places never fall, so a study that has too many pauses.
     """
     occupying = study.submissions.filter(status__in=OCCUPYING)
-    found = occupying.aggregate(n=Count("pk"), n_coming=Count("pk", filter=_is_coming()))
+    found = occupying.aggregate(
+        n=Count("pk"), n_coming=Count("pk", filter=_is_coming()), n_leaving=Count("pk", filter=_is_leaving())
+    )
     n_occupying, here = found["n"], count_open_sessions(study.panel, study)
     n_new = max(0, here.n_left - found["n_coming"])
     if study.panel.ended_at is not None:
         n_new = 0
-    wanted = n_occupying + n_new
+    wanted = n_occupying + max(0, n_new - found["n_leaving"])
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
     return Plan(total, is_open=is_open, here=here, n_beyond=max(0, wanted - total))
@@ -94,6 +107,16 @@ def _is_coming(path: str = "") -> Q:
     """Return the condition of submissions with a place on the platform whose participants have yet to arrive."""
     names = (Submission.RESERVED, Submission.ACTIVE)
     return Q(**{f"{path}session": None, f"{path}status__in": names})
+
+
+def _is_leaving() -> Q:
+    """Return the condition of submissions that their participants are asked to return, and have yet to."""
+    return Q(
+        status__in=(Submission.RESERVED, Submission.ACTIVE),
+        session__state=PanelSession.State.SCREENED_OUT,
+        session__outcome__in=RETURN_REASONS,
+        session__ended_at__gt=timezone.now() - RETURNS_WITHIN,
+    )
 
 
 def _count_offered_before(panel: Panel, study: ProlificStudy | None) -> int:

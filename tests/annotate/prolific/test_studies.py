@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
-from annotate.models import Batch, Hit, Outcome, Panel, ProlificAccount, ProlificStudy, ProlificSubmission
+from annotate.models import Batch, Hit, Outcome, Panel, PanelSession, ProlificAccount, ProlificStudy, ProlificSubmission
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
@@ -204,6 +204,30 @@ def test_places_follow_the_open_places(connected: Fake, project: Project, manage
     assert scene.there["status"] == "PAUSED"
     assert_equation()
     assert verifying.verify() == []
+
+
+def test_who_was_screened_out_here_takes_one_place_until_they_return_it(
+    connected: Fake, project: Project, manager: Membership
+) -> None:
+    """Their places here are open again, while they still have the one there: a new participant needs no further one."""
+    open_batch(project, n_hits=3, judgments=1)
+    scene = publish(connected, manager, make_prolific_panel(manager), places=3, most_places=9)
+    first, second, third = (scene.come() for _ in range(3))
+    tend(scene)
+    for person, outcome in ((first, Outcome.NO_CONSENT), (second, Outcome.FAILED_CHECK)):
+        sessions.end(person.session, outcome)
+    # Whoever failed the check is reviewed and paid, and keeps their place there.
+    plan = following.plan_places(tend(scene))
+    assert (scene.there["total_available_places"], plan.n_beyond) == (4, 0)
+    connected.platform.give_back(first.submission)
+    connected.pass_time(seconds=10)
+    study = tend(scene)
+    assert (study.total_places, study.status) == (4, "ACTIVE")
+    assert following.plan_places(study).is_open
+    sessions.end(third.session, Outcome.NOTHING_LEFT)
+    assert tend(scene).total_places == 4
+    PanelSession.objects.filter(pk=third.session.pk).update(ended_at=timezone.now() - following.RETURNS_WITHIN)
+    assert tend(scene).total_places == 5, "they may not return it"
 
 
 def test_a_later_study_offers_what_an_earlier_one_leaves(
