@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -120,7 +121,8 @@ def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[st
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
     found = find_scores(run, Filters(**chosen))
-    page = paginate(request, sort_scores(run, found, sort), n=found.count())
+    rows = sort_scores(run, found, sort)
+    page = paginate(request, rows, n=found.count() if isinstance(rows, QuerySet) else rows.count())
     # Gold scores are those of the default stage.
     criteria = criteria_in_use(project, stage=default_stage(project))
     criterion = _criterion(request, criteria)

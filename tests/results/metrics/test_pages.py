@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from types import ModuleType
@@ -18,9 +19,10 @@ from pytest_django import Settings
 from projects.models import Membership, Project
 from projects.web import uploads
 from projects.web.body_questions import QUESTION, Question
+from projects.web.lists import paginate
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
-from results.metrics import computing
+from results.metrics import computing, run_views
 from results.models import MetricRun, ScoreFile
 from results.score_import import importing
 from results.studies.metrics_chosen import make_labels
@@ -111,6 +113,28 @@ def test_scores_are_sorted_by_dataset_as_created_and_by_id(
     names = [row["Candidate"] for row in read(shown.content.decode()).rows("Candidates with their scores")]
     by_dataset = ["narrative-right", "narrative-wrong", "alone", "cosmos-right", "cosmos-wrong"]
     assert names == (by_dataset if sort == "candidate" else by_dataset[::-1])
+
+
+@pytest.mark.parametrize("sort", ["source", "-source"])
+def test_scores_by_source_are_in_the_order_of_all_of_them_on_every_page(
+    project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    """Each page reads the sources that are on it alone, the second half of a source from its end."""
+    monkeypatch.setattr(run_views, "paginate", partial(paginate, size=4))
+    for number in range(3):
+        question = make_question(make_passage(make_dataset(project, f"d{number}")))
+        for source in ("ä", "", "b", "B", "b c"):
+            make_candidates(question, 2 + number, source=source)
+    run = compute(project, researcher)
+    client, url, shown = client_of(researcher), address("metric-show", project, run.pk), []
+    for page in range(1, 13):
+        rows = read(client.get(url, {"sort": sort, "page": page}).content.decode())
+        shown += [row["Candidate"] for row in rows.rows("Candidates with their scores")]
+    wanted = run.scores.order_by(f"{sort[:-6]}candidate__source", "candidate_id")
+    assert shown == list(wanted.values_list("candidate__external_id", flat=True))
+    assert len(shown) == 45
+    filtered = read(client.get(url, {"sort": sort, "source": "b c"}).content.decode())
+    assert {row["Source"] for row in filtered.rows("Candidates with their scores")} == {"b c"}
 
 
 def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
