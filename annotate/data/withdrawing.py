@@ -25,6 +25,8 @@ class WithdrawalPlan:
     n_hits_emptied: int
     n_places: int
     n_judgments: int
+    n_open: int
+    """Assignments in which somebody is rating one of the candidates now."""
 
 
 def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
@@ -32,8 +34,10 @@ def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
     with connection.cursor() as cursor:
         cursor.execute(_PLAN, {"ids": list(candidate_ids)})
         n_hits, n_emptied, n_places = map(int, cursor.fetchone())
+        cursor.execute(_OPEN, {"ids": list(candidate_ids)})
+        (n_open,) = cursor.fetchone()
     judgments = Judgment.objects.filter(candidate__in=candidate_ids, is_counted=True).count()
-    return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments)
+    return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments, n_open)
 
 
 def withdraw_candidate(*, project: Project, actor: Membership | None, candidate: Candidate, why: str) -> Withdrawn:
@@ -76,6 +80,12 @@ def _withdraw(
             log.mark_stale(project, act, row)
     return done + late
 
+
+# Controls that were drawn from a pool are in layouts alone. Few assignments are open, and an index has them.
+_OPEN = """
+SELECT count(*) FROM annotate_assignment a WHERE a.state = 'open' AND EXISTS (
+    SELECT 1 FROM annotate_item i WHERE i.id = ANY(a.layout) AND i.candidate_id = ANY(%(ids)s))
+"""
 
 # The HITs that ask about one of the candidates, with those that would be left without any other item (`is_emptied`).
 _PLAN = f"""

@@ -21,7 +21,7 @@ from annotate.moderation import decisions
 from annotate.moderation.assignment_page import list_items_with_ratings
 from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
-from annotate.moderation.work_filter import MARKS, WorkFilter
+from annotate.moderation.work_filter import COUNTING, MARKS, WorkFilter, find_emptied_hits
 from annotate.payments import ledger
 from annotate.places import Restored
 from projects.access import ProjectRequest, Right, requires
@@ -69,6 +69,8 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": bool(page.paginator.count) or everything.exists(),
         "states": [(state.value, state.label) for state in Assignment.SUBMITTED_STATES],
         "marks": MARKS,
+        "emptied": find_emptied_hits(project),
+        "counting": COUNTING,
         "batches": Batch.objects.filter(project=project).collecting().as_choices(),
         "approve_after_days": project.approve_after_days,
     }
@@ -245,6 +247,7 @@ def _render_assignment(
         "items": list_items_with_ratings(assignment),
         "entries": entries,
         "cents": sum(entry.cents for entry in entries),
+        "is_emptied": assignment.mark in COUNTING and assignment.hit_id in find_emptied_hits(request.project),
         "is_final": batch.state == Batch.State.ARCHIVED or batch.kind == Batch.Kind.IMPORTED,
         "is_closed": batch.state == Batch.State.CLOSED,
         "reject_form": form if act == "reject" and form is not None else RejectForm(auto_id="reject-%s"),

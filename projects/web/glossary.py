@@ -315,7 +315,7 @@ GLOSSARY = {
     ),
     "counted": Entry(
         "Counted",
-        "Whether the judgments are in the results: surplus, excluded and rejected work and controls never are.",
+        "Whether judgments are in the results: surplus, excluded and rejected work, controls and withdrawn candidates never are.",
     ),
     "spot-rejected": Entry("Rejected", "Items that the reviewer rejected, of those reviewed."),
     "item-discrimination": Entry(

@@ -34,7 +34,7 @@ def test_a_withdrawn_candidate_says_why_and_its_judgments_do_not_count(
     project: Project, batch: Batch, candidate: Candidate, annotator: Membership, manager: Membership
 ) -> None:
     work = rate(annotator, 2)
-    assert withdrawing.plan_withdrawal([candidate.pk]) == withdrawing.WithdrawalPlan(1, 1, 0, 0, 1)
+    assert withdrawing.plan_withdrawal([candidate.pk]) == withdrawing.WithdrawalPlan(1, 1, 0, 0, 1, 0)
     done = withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why=" Cut off. ")
     assert (done.n_items, done.n_hits_emptied, done.n_judgments) == (1, 0, 1)
     candidate.refresh_from_db()
@@ -91,7 +91,7 @@ def test_a_withdrawn_passage_takes_all_its_candidates(
     passage = candidate.question.passage
     rate(annotator, 2)
     ids = list(Candidate.objects.filter(question__passage=passage).values_list("pk", flat=True))
-    assert withdrawing.plan_withdrawal(ids) == withdrawing.WithdrawalPlan(3, 1, 1, 1, 3)
+    assert withdrawing.plan_withdrawal(ids) == withdrawing.WithdrawalPlan(3, 1, 1, 1, 3, 0)
     withdrawing.withdraw_passage(project=project, actor=manager, passage=passage, why="The wrong text.")
     assert counters(Hit.objects.get(passage=passage)) == (1, 0, 1)
     assert claim(other_annotator).hit.passage_id != passage.pk
@@ -131,6 +131,20 @@ def test_the_page_says_the_numbers_first(
     assert "already withdrawn" in client.get(page).content.decode()
     assert "withdrawn" in client.get("/p/bridges/data/candidates/").content.decode()
     assert_sound()
+
+
+def test_the_page_says_that_somebody_is_rating_it(
+    batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    open_hit, other_hit = claim(annotator).hit, claim(other_annotator).hit
+    client = client_of(manager)
+    for candidate in Candidate.objects.all():
+        n = Item.objects.filter(candidate=candidate, hit__in=(open_hit, other_hit)).count()
+        n = n if open_hit != other_hit else 2 * n
+        screen = read(client.get(f"/p/bridges/data/candidates/{candidate.pk}/withdraw/").content.decode())
+        assert (screen.number("Being rated now") if n else screen.facts.get("Being rated now")) == (n or None)
+    rate(annotator, 1)
+    assert withdrawing.plan_withdrawal(list(Candidate.objects.values_list("pk", flat=True))).n_open == 1
 
 
 def test_the_page_of_a_passage_withdraws_it(

@@ -7,12 +7,13 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Item
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
 from projects.access import lock_actor
-from projects.models import Membership, Project, User
+from projects.models import Candidate, Membership, Project, User
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, make_reserved, rate, send
 from tests.concurrency import start_beside
@@ -342,3 +343,27 @@ def test_work_of_people_who_are_no_longer_active_is_named_and_left_out_until_it_
     assert "Includes work of annotators who are no longer active:" in page
     assert confirm(client, f"{LIST}decide/", {**chosen, "absent": "1"}).status_code == 302
     assert Assignment.objects.filter(state="approved").count() == 3
+
+
+def test_a_hit_whose_candidates_are_all_withdrawn_is_not_called_counted(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work, other = rate(annotator, 2)
+    first, *rest = Candidate.objects.filter(items__hit=work.hit)
+    withdrawing.withdraw_candidate(project=batch.project, actor=manager, candidate=first, why="Cut off.")
+    client = client_of(manager)
+
+    def listed(**query: str) -> dict[str, str]:
+        rows = read(body(client.get(LIST, query))).rows("Submissions")
+        return {row["Batch and HIT"].split(", ")[1]: row["Counted"] for row in rows}
+
+    assert listed() == {str(work.hit): "counted", str(other.hit): "counted"}, "its other candidates count"
+    for candidate in rest:
+        withdrawing.withdraw_candidate(project=batch.project, actor=manager, candidate=candidate, why="Cut off.")
+    withdrawn = "no, all candidates withdrawn"
+    assert listed() == {str(work.hit): withdrawn, str(other.hit): "counted"}
+    assert listed(mark="counted") == {str(other.hit): "counted"}
+    assert listed(mark="emptied") == {str(work.hit): withdrawn}
+    assert "all candidates withdrawn" in body(client.get(f"{LIST}{work.uuid}/"))
+    assert "all candidates withdrawn" not in body(client.get(f"{LIST}{other.uuid}/"))
+    assert_sound()
