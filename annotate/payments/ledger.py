@@ -133,17 +133,24 @@ class Payable:
     """What a payment would contain now.
 
     Annotators with a negative approved sum are skipped, and so is whoever deleted their account: nobody knows whom to
-    send the money.
+    send the money, and nothing can be deducted from later pay.
     """
 
     cents: int
     n_annotators: int
     held_back: tuple[Balance, ...]
     unknown: tuple[Balance, ...]
+    """People who deleted their account, and have pay to come."""
+    lost: tuple[Balance, ...]
+    """People who deleted their account with a negative balance."""
 
     @property
     def unknown_cents(self) -> int:
         return sum(balance.sums.approved for balance in self.unknown)
+
+    @property
+    def lost_cents(self) -> int:
+        return sum(balance.sums.approved for balance in self.lost)
 
 
 # In the order of a study. Pay of an assignment belongs to the kind of its batch, other pay to the kind of its entry.
@@ -252,11 +259,17 @@ def fetch_sums_today(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
 
 def find_payable(found: Iterable[Balance]) -> Payable:
     """Return what a payment of these balances would contain."""
-    earned = [balance for balance in found if balance.sums.approved > 0]
-    due = [balance for balance in earned if not balance.is_erased]
-    held_back = tuple(balance for balance in found if balance.sums.approved < 0)
-    unknown = tuple(balance for balance in earned if balance.is_erased)
-    return Payable(sum(balance.sums.approved for balance in due), len(due), held_back, unknown)
+    found = list(found)
+    erased = [balance for balance in found if balance.is_erased]
+    others = [balance for balance in found if not balance.is_erased]
+    due = [balance for balance in others if balance.sums.approved > 0]
+    return Payable(
+        cents=sum(balance.sums.approved for balance in due),
+        n_annotators=len(due),
+        held_back=tuple(balance for balance in others if balance.sums.approved < 0),
+        unknown=tuple(balance for balance in erased if balance.sums.approved > 0),
+        lost=tuple(balance for balance in erased if balance.sums.approved < 0),
+    )
 
 
 def format_dollars(cents: int) -> str:

@@ -41,6 +41,7 @@ FILTERS: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
     "owed": ("awaiting approval", lambda balance, _: balance.sums.owed != 0),
     "approved": ("approved, not yet paid", lambda balance, _: balance.sums.approved > 0),
     "debt": ("negative balance", lambda balance, _: balance.sums.approved < 0 or balance.sums.unpaid < 0),
+    "gone": ("deleted account, not settled", lambda balance, _: balance.is_erased and balance.sums.unpaid != 0),
     "under": ("hourly rate below minimum", lambda balance, floor: balance.sums.hourly.is_under(floor)),
 }
 

@@ -315,7 +315,7 @@ GLOSSARY = {
     ),
     "counted": Entry(
         "Counted",
-        "Whether judgments are in the results: surplus, excluded and rejected work, controls and withdrawn candidates never are.",
+        "Whether judgments are in the results: not surplus, excluded or rejected work, controls, withdrawn candidates.",
     ),
     "spot-rejected": Entry("Rejected", "Items that the reviewer rejected, of those reviewed."),
     "item-discrimination": Entry(

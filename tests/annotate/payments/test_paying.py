@@ -116,6 +116,32 @@ def test_a_deleted_account_is_paid_nothing_because_nobody_knows_whose_it_was(
     assert ledger.find_payable(ledger.list_balances(project)).unknown == ()
 
 
+def test_a_debt_of_a_deleted_account_is_named_and_settled_by_an_adjustment(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    """No later pay reduces it, so that it would stay in the sums for ever."""
+    for person in (annotator, other_annotator):
+        give(manager, person, -30, confirmed_balance=0)
+    erasing.erase(user=User.objects.get(memberships=annotator), removes_work=False)
+    due = ledger.find_payable(ledger.list_balances(project))
+    assert ([each.pk for each in due.held_back], due.lost_cents) == ([other_annotator.pk], -30)
+    client, url = client_of(manager), reverse("annotate:payment-list", args=[project.slug])
+    page = condense(client.get(url).content.decode())
+    assert "-$0.30 of 1 person who deleted their account can’t be deducted from later pay" in page
+    assert "1 annotator with a negative balance is skipped" in page
+    ((row,), one) = (
+        read(client.get(url, {"show": "gone"}).content.decode()).rows("Annotators")[:1],
+        annotator.pseudonym,
+    )
+    assert row["Annotator"] == f"{one} account deleted"
+    of_one = condense(client.get(reverse("annotate:ledger-show", args=[project.slug, one])).content.decode())
+    assert "account deleted, so an adjustment is needed to settle it" in of_one
+    annotator.refresh_from_db()
+    give(manager, annotator, 30, kind="adjustment")
+    assert ledger.find_payable(ledger.list_balances(project)).lost == ()
+    assert "account can’t be deducted" not in condense(client.get(url).content.decode())
+
+
 def test_an_annotator_of_another_project_gets_nothing(manager: Membership) -> None:
     with pytest.raises(Refused, match="another project"):
         give(manager, make_membership(make_project()), 5)
