@@ -55,6 +55,12 @@ class CriterionOnPage:
         return any(point["label"] for point in self.points)
 
     @property
+    def unlabelled_ends(self) -> list[int]:
+        """The ends of the scale without a label although other values have one, as if they were of another scale."""
+        labelled = {mark["value"] for mark in self.marks}
+        return [end for end in (self.low, self.high) if labelled and end not in labelled]
+
+    @property
     def low_words(self) -> object:
         """The label of the lowest value, or its explanation."""
         return self.low_mark["label"] or self.low_mark["description"]
