@@ -160,8 +160,9 @@ class AnswerPairs:
         Returns
         -------
         PairwiseAccuracy or Undefined
-            Undefined without a pair, and by ``cross_fit`` with one unit only. The interval leaves out one unit at a
-            time and keeps the thresholds.
+            Undefined without a pair, where the human scores of every question are equal, so that a metric is best that
+            ties everything, and by ``cross_fit`` with one unit only. The interval leaves out one unit at a time and
+            keeps the thresholds.
 
         Raises
         ------
@@ -173,6 +174,8 @@ class AnswerPairs:
             raise ValueError("Each answer needs one score of the metric.")
         if not self.n:
             return _no_pairs()
+        if not self._gold.any():
+            return Undefined(reason="the human scores of every question are equal")
         difference = _Differences.of(metric, self._one, self._other)
         if threshold is Threshold.CROSS_FIT:
             if rng is None:

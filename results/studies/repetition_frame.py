@@ -41,7 +41,7 @@ class RepetitionFrame(Frame):
 def read_repetition(project: Project, settings: Settings) -> RepetitionFrame:
     """Read the candidates that both criteria have judged. Raises Refused where none is left."""
     key = settings.options.get(CRITERION) or ""
-    if key == settings.criterion:
+    if key in ("", settings.criterion):
         raise Refused("Choose two criteria: one for quality, and another that says how little an answer repeats.")
     quality = read_frame(project, settings)
     other = read_frame(project, replace(settings, criterion=key))

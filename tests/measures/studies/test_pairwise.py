@@ -83,8 +83,8 @@ def test_rounding_errors_make_and_break_no_tie() -> None:
     assert found.accuracy == 1.0
     assert found.tie_share == pytest.approx(1 / 3)
     # A tenth from each other, whatever the floats say.
-    tenth = check(AnswerPairs(human[:2], [1] * 2, units=[1] * 2).measure(np.array([0.3, 0.2]), threshold="number",
-                                                                        epsilon=0.1))  # fmt: skip
+    pairs = AnswerPairs(human[:3], [1] * 3, units=[1] * 3)
+    tenth = check(pairs.measure(np.array([0.3, 0.2, 0.9]), threshold="number", epsilon=0.1))
     assert tenth.accuracy == 1.0
 
 
@@ -111,3 +111,13 @@ def test_what_cannot_be_measured_is_said() -> None:
         single.measure(np.array([1.0, 2]), threshold="number", epsilon=-1)
     with pytest.raises(ValueError, match="score of the metric"):
         single.measure(np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize("threshold", ["calibrated", "cross_fit", "number"])
+def test_without_a_difference_between_people_no_metric_is_accurate(threshold: str) -> None:
+    """The one that ties everything would be right in every pair."""
+    pairs = make_pairs(np.tile(np.arange(HUMAN.shape[1], dtype=float), (len(HUMAN), 1)))
+    found = pairs.measure(METRIC.ravel(), threshold=threshold, rng=np.random.default_rng(1))
+    assert isinstance(found, Undefined)
+    assert found.reason == "the human scores of every question are equal"
+    assert pairs.floors == (1, 0)

@@ -229,6 +229,8 @@ def test_policies_of_rouge_are_compared_by_a_criterion_of_redundancy(
     same = study(league, researcher, [best, pooled], "redundancy", criterion=criteria[0],
                  options={"redundancy": criteria[0]})  # fmt: skip
     assert "Choose two criteria" in same.error
+    none = study(league, researcher, [best, pooled], "redundancy", criterion=criteria[0])
+    assert "Choose two criteria" in none.error
 
 
 def test_what_a_kind_lacks_is_said_before_it_runs(
