@@ -7,7 +7,7 @@ from annotate.batches import creating, lifecycle
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.models import Batch, OverlapPlan
-from measures.rubric import DEFAULT_PRESET
+from measures.rubric_presets import DEFAULT_PRESET
 from projects.models import (
     Candidate,
     Consent,

@@ -7,7 +7,8 @@ from django.utils import timezone
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
-from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
+from measures.rubric import CriterionSpec, Level, ScaleKind
+from measures.rubric_presets import CORRECTNESS
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused

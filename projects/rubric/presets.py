@@ -1,4 +1,4 @@
-"""Presets of rubrics in the languages of annotators' pages; the English ones are in `measures.rubric`."""
+"""Presets of rubrics in the languages of annotators' pages; the English ones are in `measures.rubric_presets`."""
 
 from dataclasses import replace
 from functools import cache
@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from measures.rubric import PRESETS, CriterionSpec, RubricPreset
+from measures.rubric import CriterionSpec
+from measures.rubric_presets import PRESETS, RubricPreset
 
 TRANSLATIONS = Path(__file__).parent / "preset_texts"
 """A file for each language: the texts that annotators read, by preset and criterion."""

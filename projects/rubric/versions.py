@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 
 from django.db import transaction
 
-from measures.rubric import PRESETS, CriterionSpec
+from measures.rubric import CriterionSpec
+from measures.rubric_presets import PRESETS
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership, Project, Rubric

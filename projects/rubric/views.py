@@ -7,7 +7,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from measures.rubric import PRESETS
+from measures.rubric_presets import PRESETS
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project, Rubric
 from projects.rubric import rubrics, versions

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
 
-from measures.rubric import DEFAULT_PRESET, PRESETS
+from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects.language.amounts import write_percent
 from projects.models import Project, User
 from projects.settings.copying import copy_project, list_copyable

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from measures.rubric import DEFAULT_PRESET, PRESETS
+from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects import log
 from projects.access import has_second_factor
 from projects.errors import Refused

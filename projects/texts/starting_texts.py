@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from measures.rubric import DEFAULT_PRESET
+from measures.rubric_presets import DEFAULT_PRESET
 
 TEXTS = Path(__file__).parent / "starting"
 """For each language the instructions (.md) and worked examples (.json) for the default rubric.

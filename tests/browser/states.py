@@ -11,7 +11,8 @@ from playwright.sync_api import Page
 from annotate import places
 from annotate.models import Assignment, Batch
 from config import env
-from measures.rubric import FIVE_POINTS, PRESETS, CriterionSpec, Level
+from measures.rubric import FIVE_POINTS, CriterionSpec, Level
+from measures.rubric_presets import PRESETS
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_from_preset, create_rubric
 from tests.annotate.open_batches import add_hit, open_batch

@@ -7,11 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measures.rubric import (
-    ANSWER_QUALITY,
-    CORRECTNESS,
     FIVE_POINTS,
-    PRESETS,
-    QASCORE,
     SLIDER,
     Level,
     Scale,
@@ -21,6 +17,7 @@ from measures.rubric import (
     invert_score,
     is_right,
 )
+from measures.rubric_presets import ANSWER_QUALITY, CORRECTNESS, PRESETS, QASCORE
 
 
 @pytest.mark.parametrize("value", [1, 5, 3, 4.0, np.int64(2), np.float64(2.0)])

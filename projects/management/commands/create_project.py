@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from measures.rubric import DEFAULT_PRESET, PRESETS
+from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects.accounts import users
 from projects.commands import ReportingCommand
 from projects.settings import lifecycle

@@ -10,7 +10,7 @@ from annotate.attempts.practice import find_practice
 from annotate.models import Attempt, QualificationTest
 from annotate.qualification import design
 from annotate.qualification.items import edit_item
-from measures.rubric import DEFAULT_PRESET, PRESETS
+from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Dataset, Membership, Project
 from projects.rubric.rubrics import create_rubric

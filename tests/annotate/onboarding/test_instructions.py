@@ -5,7 +5,7 @@ import pytest
 from annotate.attempts import attempts
 from annotate.models import Batch, BatchAnnotator
 from annotate.work import serving
-from measures.rubric import DEFAULT_PRESET, PRESETS
+from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import open_batch

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from config import env
-from measures.rubric import CORRECTNESS
+from measures.rubric_presets import CORRECTNESS
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from projects.settings import lifecycle

@@ -9,7 +9,7 @@ from django.test import Client
 from annotate.attempts.gradable_items import ItemSpec
 from annotate.models import QualificationTest
 from annotate.qualification.items import add_items
-from measures.rubric import PRESETS
+from measures.rubric_presets import PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.rubric import rubrics

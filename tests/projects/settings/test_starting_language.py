@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from measures.rubric import PRESETS
+from measures.rubric_presets import PRESETS
 from projects.errors import Refused
 from projects.models import Project
 from projects.rubric import rubrics, versions

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from measures.rubric import CORRECTNESS
+from measures.rubric_presets import CORRECTNESS
 from projects.errors import Refused
 from projects.models import Act, LogEntry, Membership, Project
 from projects.rubric import rubrics
