@@ -12,9 +12,9 @@ from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import LAST_DIGITS, ON_SCALE, differ, merge_sorted, merge_ties
+from measures.studies.group_correlations import list_pairs
 from measures.studies.items import number_groups
 from measures.studies.resampling import merge_at_random
-from measures.studies.within_groups import list_pairs
 
 N_FOLDS = 5
 _EQUAL = 1e-12

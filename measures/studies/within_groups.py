@@ -7,16 +7,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from measures.correlation import LEAST_PAIRS, kendall
+from measures.correlation import LEAST_PAIRS
 from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
-from measures.rounding import IN_SUMS
+from measures.studies.group_correlations import are_constant, correlate_groups, kendall_of_groups, rank_in_groups
 from measures.studies.items import COEFFICIENTS, MOST_RANKED, N_BLOCKS, Items, number_groups
 from measures.studies.resampling import merge_at_random
-
-_FEW = 200
-"""Pairs of a group of up to this many items are listed; a larger one is sorted."""
 
 
 class UndefinedAs(StrEnum):
@@ -137,27 +134,16 @@ def correlate_within(
     items = Items(human, metrics, groups, by_group=True)
     if len(units) != items.n:
         raise ValueError("Each item needs one unit.")
-    codes, its_units, n_groups = _codes(items), number_groups(units), items.n_groups
-    sizes = np.bincount(codes, minlength=n_groups)
-    is_small = sizes < LEAST_PAIRS
-    is_equal = ~is_small & _are_constant(items.human.values, codes, n_groups)
-    constant = {
-        name: ~is_small & ~is_equal & _are_constant(column.values, codes, n_groups)
-        for name, column in items.metrics.items()
-    }
-    # A metric that has no correlation anywhere leaves nothing out for the others.
-    hopeless = {name for name, each in constant.items() if (each | is_small | is_equal).all()}
-    is_out = np.logical_or.reduce(
-        [is_small, is_equal, *(each for name, each in constant.items() if name not in hopeless)]
-    )
-    averaged = np.arange(n_groups) if undefined_as is UndefinedAs.ZERO else np.flatnonzero(~is_out)
+    codes, its_units = _codes(items), number_groups(units)
+    chosen = _choose_groups(items, undefined_as)
+    averaged = chosen.averaged
     # Questions lie within passages, while the answers of a system come from all of them.
-    is_within = len(np.unique(np.stack([codes, its_units], axis=1), axis=0)) == n_groups
+    is_within = len(np.unique(np.stack([codes, its_units], axis=1), axis=0)) == items.n_groups
     if not is_within and int(its_units.max(initial=0)) >= MOST_RANKED:
         its_units = merge_at_random(its_units, N_BLOCKS, rng)
     find = _average_whole_groups if is_within else _average_parts
     means = find(items, codes, its_units, averaged, undefined_as=undefined_as)
-    means |= {name: tuple(_find_nowhere() for _ in COEFFICIENTS) for name in hopeless}
+    means |= {name: tuple(_find_nowhere() for _ in COEFFICIENTS) for name in chosen.hopeless}
     # A mean over whole groups is over as many groups of each unit, any other over its items.
     sizes = np.bincount(_find_units(codes, its_units, averaged) if is_within else its_units[np.isin(codes, averaged)])
     scale = Scale.PLAIN if len(averaged) > 1 else Scale.FISHER_Z
@@ -169,11 +155,11 @@ def correlate_within(
             }
             for name, each in means.items()
         },
-        n_groups=n_groups,
+        n_groups=items.n_groups,
         n_averaged=len(averaged),
-        n_small=int(is_small.sum()),
-        n_equal=int(is_equal.sum()),
-        n_constant={name: int(each.sum()) for name, each in constant.items()},
+        n_small=chosen.n_small,
+        n_equal=chosen.n_equal,
+        n_constant=chosen.n_constant,
         # Units without a group that counts are none of these.
         n_units=max((len(left_out) for each in means.values() for _value, left_out in each), default=0),
         n_effective=effective_number(sizes) if sizes.any() else 0.0,
@@ -182,6 +168,39 @@ def correlate_within(
 
 Mean = tuple[float | Undefined, Floats]
 """A mean over groups, and the means without each unit, NaN where undefined."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    """The groups that enter the means, the metrics that have a correlation in none, and the groups without one."""
+
+    averaged: Ints
+    hopeless: set[str]
+    n_small: int
+    n_equal: int
+    n_constant: dict[str, int]
+
+
+def _choose_groups(items: Items, undefined_as: UndefinedAs) -> _Chosen:
+    codes, n_groups = _codes(items), items.n_groups
+    is_small = np.bincount(codes, minlength=n_groups) < LEAST_PAIRS
+    is_equal = ~is_small & are_constant(items.human.values, codes, n_groups)
+    constant = {
+        name: ~is_small & ~is_equal & are_constant(column.values, codes, n_groups)
+        for name, column in items.metrics.items()
+    }
+    # A metric that has no correlation anywhere leaves nothing out for the others.
+    hopeless = {name for name, each in constant.items() if (each | is_small | is_equal).all()}
+    is_out = np.logical_or.reduce(
+        [is_small, is_equal, *(each for name, each in constant.items() if name not in hopeless)]
+    )
+    return _Chosen(
+        averaged=np.arange(n_groups) if undefined_as is UndefinedAs.ZERO else np.flatnonzero(~is_out),
+        hopeless=hopeless,
+        n_small=int(is_small.sum()),
+        n_equal=int(is_equal.sum()),
+        n_constant={name: int(each.sum()) for name, each in constant.items()},
+    )
 
 
 def _codes(items: Items) -> Ints:
@@ -209,13 +228,13 @@ def _average_whole_groups(
     """Average where each group lies within one unit: a unit is left out by subtracting its groups from the sum."""
     its_units = _find_units(codes, units, averaged)
     n_left = len(averaged) - np.bincount(its_units)
-    human_ranks = _rank(items.human.values, codes)
+    human_ranks = rank_in_groups(items.human.values, codes)
     found = {}
     for name, column in items.metrics.items():
         each = (
-            _correlate(items.human.values, column.values, codes, items.n_groups),
-            _correlate(human_ranks, _rank(column.values, codes), codes, items.n_groups),
-            _kendalls(items.human.values, column.values, codes, items.n_groups),
+            correlate_groups(items.human.values, column.values, codes, items.n_groups),
+            correlate_groups(human_ranks, rank_in_groups(column.values, codes), codes, items.n_groups),
+            kendall_of_groups(items.human.values, column.values, codes, items.n_groups),
         )
         found[name] = tuple(_average(values[averaged], its_units, n_left, undefined_as) for values in each)
     return found
@@ -272,99 +291,3 @@ def _average_parts(
         )
         for name in items.metrics
     }
-
-
-def _find_ends(values: Floats, codes: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Return the smallest and the largest score of each group."""
-    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-    np.minimum.at(low, codes, values)
-    np.maximum.at(high, codes, values)
-    return low, high
-
-
-def _are_constant(values: Floats, codes: Ints, n_groups: int) -> npt.NDArray[np.bool_]:
-    """Return in which groups scores are all equal up to rounding, as `measures.rounding.is_constant` tells it."""
-    low, high = _find_ends(values, codes, n_groups)
-    return np.asarray(high - low <= IN_SUMS * np.maximum(np.abs(low), np.abs(high)), np.bool_)
-
-
-def _correlate(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floats:
-    """Return Pearson's correlation in each group, NaN where undefined."""
-    sizes = np.bincount(codes, minlength=n_groups)
-
-    def centre(values: Floats) -> Floats:
-        # Each group on its own scale, exactly, so that squares of a metric's scores neither overflow nor vanish.
-        largest = np.maximum(*map(np.abs, _find_ends(values, codes, n_groups)))
-        values = np.ldexp(values, -np.frexp(largest)[1][codes])
-        return np.asarray(values - (np.bincount(codes, values, n_groups) / sizes)[codes], np.float64)
-
-    x, y = centre(first), centre(second)
-    xx, yy, xy = (np.bincount(codes, each, n_groups) for each in (x * x, y * y, x * y))
-    is_defined = (sizes >= LEAST_PAIRS) & ~_are_constant(first, codes, n_groups)
-    is_defined &= ~_are_constant(second, codes, n_groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(is_defined, np.clip(xy / np.sqrt(xx * yy), -1, 1), np.nan)
-
-
-def _rank(values: Floats, codes: Ints) -> Floats:
-    """Return the rank of each score within its group; ties share their mean rank."""
-    order = np.lexsort((values, codes))
-    is_new = np.append(True, (np.diff(codes[order]) != 0) | (np.diff(values[order]) != 0))
-    run = np.cumsum(is_new) - 1
-    starts = np.append(np.flatnonzero(is_new), len(order))
-    # Places in the whole order differ from those within a group by a constant, which no correlation sees.
-    ranks = np.empty(len(values))
-    ranks[order] = (starts[run] + starts[run + 1] - 1) / 2
-    return ranks
-
-
-def _kendalls(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floats:
-    """Return Kendall's tau-b in each group, NaN where undefined."""
-    sizes = np.bincount(codes, minlength=n_groups)
-    is_few = sizes <= _FEW
-    order = np.argsort(codes, kind="stable")
-    order = order[is_few[codes[order]]]
-    sums = np.zeros((3, n_groups))
-    for one, other in list_pairs(codes[order]):
-        pair = np.stack([order[one], order[other]])
-        signs = np.sign(first[pair[0]] - first[pair[1]]), np.sign(second[pair[0]] - second[pair[1]])
-        for at, each in enumerate((signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2)):
-            sums[at] += np.bincount(codes[pair[0]], each, n_groups)
-    is_defined = (sizes >= LEAST_PAIRS) & ~_are_constant(first, codes, n_groups)
-    is_defined &= ~_are_constant(second, codes, n_groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(is_defined, np.clip(sums[0] / np.sqrt(sums[1] * sums[2]), -1, 1), np.nan)
-    for group in np.flatnonzero(~is_few):
-        rows = codes == group
-        value = kendall(first[rows], second[rows])
-        found[group] = np.nan if isinstance(value, Undefined) else value
-    return found
-
-
-def list_pairs(codes: Ints) -> list[tuple[Ints, Ints]]:
-    """List the pairs of places with the same code, where equal codes are neighbours.
-
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (n,)
-        Codes in which equal ones are adjacent.
-
-    Returns
-    -------
-    list of tuple of ndarray
-        The two places of each pair: neighbours, then places two apart, and so on.
-
-    Examples
-    --------
-    >>> [(one.tolist(), other.tolist()) for one, other in list_pairs(np.array([0, 0, 0, 1]))]
-    [([0, 1], [1, 2]), ([0], [2])]
-    """
-    found: list[tuple[Ints, Ints]] = []
-    low, lag = np.arange(len(codes)), 0
-    while True:
-        lag += 1
-        low = low[low + lag < len(codes)]
-        low = low[codes[low] == codes[low + lag]]
-        if not low.size:
-            return found
-        found.append((low, low + lag))
