@@ -136,11 +136,11 @@ class _Bench:
         return variant.part(self.rows, seed=self.plan.seed)
 
     def make_task(self, variant: Variant) -> Any:
-        from measures.neural.lerc import network, training
+        from measures.neural.lerc import network, tasks
 
         layout = network.read_layout(self.loaded, self.plan.lerc.max_length)
         vocabulary = Vocabulary(self.loaded.tokeniser, layout)
-        return training.make_task(self.part(variant), self.settings(variant), vocabulary), layout
+        return tasks.make_task(self.part(variant), self.settings(variant), vocabulary), layout
 
 
 def _open(training: Training) -> _Bench:
@@ -205,7 +205,7 @@ def _count(variant: Variant, parts: Parts, *, n_added: int) -> dict[str, Any]:
 
 
 def _train(training: Training, on_progress: OnProgress) -> dict[str, Any]:
-    from measures.neural.lerc import network
+    from measures.neural.lerc import checkpoints, network
     from measures.neural.lerc import training as lerc
 
     bench = _open(training)
@@ -237,12 +237,12 @@ def _train(training: Training, on_progress: OnProgress) -> dict[str, Any]:
         found.append((variant, bench.part(variant), trained))
         if training.table != Table.ALL:
             # Tables keep no model: the weights of each would fill the disk.
-            lerc.forget_weights(own)
+            checkpoints.forget_weights(own)
     result = _describe(bench, found)
     result["pretraining"] = about
     if training.table != Table.ALL:
         return {"result": result}
-    return {"result": result, **_save(bench, found[0], result, lerc.find_weights(work / "variant-0"))}
+    return {"result": result, **_save(bench, found[0], result, checkpoints.find_weights(work / "variant-0"))}
 
 
 def _describe(bench: _Bench, found: Sequence[tuple[Variant, Parts, Trained]]) -> dict[str, Any]:
@@ -301,8 +301,8 @@ def _save(
     bench: _Bench, found: tuple[Variant, Parts, Trained], result: Mapping[str, Any], weights: Path
 ) -> dict[str, Any]:
     """Write the folder of the model, and return what its row stores; a folder that is not stored is left to tidy."""
-    from measures.neural.lerc import training as lerc
     from measures.neural.lerc.scoring import save_model
+    from measures.neural.lerc.tasks import list_training_rows
 
     variant, parts, _trained = found
     stored_name = secrets.token_hex(16)
@@ -315,7 +315,7 @@ def _save(
             bench.loaded,
             weights,
             settings=bench.settings(variant),
-            seen=Seen.of(lerc.list_training_rows(parts, bench.settings(variant)), parts.dev),
+            seen=Seen.of(list_training_rows(parts, bench.settings(variant)), parts.dev),
             card=text,
             # The leaderboard shows the correlation on the dataset that the model has not learned from.
             details={"name": bench.training.name, "held_out": variant.held_out, "result": dict(result)},

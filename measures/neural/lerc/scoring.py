@@ -59,7 +59,7 @@ def save_model(
     loaded : Loaded
         The encoder that was trained.
     weights : Path
-        The file of `training.find_weights`.
+        The file of `checkpoints.find_weights`.
     settings : Settings
         How it was trained; its inputs and length are those of scoring.
     seen : Seen

@@ -9,96 +9,25 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
-from measures.correlation import pearson
-from measures.neural.lerc.inputs import Inputs, Layout, Vocabulary
-from measures.neural.lerc.network import ENCODER, Lerc, MakeNetwork, decays, pad, predict, read_tensors, write_tensors
-from measures.neural.lerc.rows import Choice, Parts, Row, augment, toss
+from measures.neural.lerc.checkpoints import Checkpoints
+from measures.neural.lerc.inputs import Inputs, Layout
+from measures.neural.lerc.network import Lerc, MakeNetwork, decays, pad, predict
 from measures.neural.lerc.settings import Run, Settings, Trained, choose_rate, choose_seed
-from measures.outcome import Undefined
+from measures.neural.lerc.tasks import Task
 from measures.patterns import Floats
 
 OnProgress = Callable[[int, int], None]
 """Called after each step with the rows done and all rows; it may raise to stop."""
 
-N_CLASSES = 3
-PRETRAINING_EPOCHS = 4
 _POOL = 32
 """Batches that are drawn together and sorted by length, so that little is padded."""
-_STATE, _WEIGHTS = "state.json", ".safetensors"
-_OPTIMISER = "optimiser/"
 # Dropout draws from the one generator of the process.
 _LOCK = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a network learns: inputs with their targets, and the figure by which epochs and rates are compared."""
-
-    train: Inputs
-    targets: Floats
-    dev: Inputs
-    dev_targets: Floats
-    test: Inputs
-    compute_loss: Callable[[Tensor, Tensor], Tensor]
-    compute_figure: Callable[[Floats, Floats], float | None]
-
-
-def make_task(parts: Parts, settings: Settings, vocabulary: Vocabulary) -> Task:
-    """Return the task of predicting scores, with rows added to those of training where the settings say so."""
-    train = list_training_rows(parts, settings)
-    return Task(
-        train=lay_out_rows(train, settings.inputs, vocabulary),
-        targets=np.array([row.score for row in train], np.float64),
-        dev=lay_out_rows(parts.dev, settings.inputs, vocabulary),
-        dev_targets=np.array([row.score for row in parts.dev], np.float64),
-        test=lay_out_rows(parts.test, settings.inputs, vocabulary),
-        compute_loss=lambda found, wanted: nn.functional.mse_loss(found[:, 0], wanted),
-        compute_figure=_correlate,
-    )
-
-
-def list_training_rows(parts: Parts, settings: Settings) -> list[Row]:
-    """Return the rows that a network learns from, the added ones included."""
-    return augment(parts.train) if settings.augments else list(parts.train)
-
-
-def make_choice_task(rows: Sequence[Choice], settings: Settings, vocabulary: Vocabulary, *, seed: int) -> Task:
-    """Return the three-way task: which answer is right, the first, the second or both. A tenth of it is dev."""
-    tossed = toss(rows, seed=seed)
-    passages = sorted({row.passage for row in tossed})
-    drawn = np.random.default_rng(seed).permutation(len(passages))[: max(1, round(len(passages) / 10))].tolist()
-    held_back = {passages[at] for at in drawn}
-    train, dev = ([row for row in tossed if (row.passage in held_back) == is_dev] for is_dev in (False, True))
-
-    def lay_out(part: Sequence[Choice]) -> Inputs:
-        # The two answers are where reference and candidate will be.
-        texts = (
-            {"passage": row.passage, "question": row.question, "reference": row.answer_1, "candidate": row.answer_2}
-            for row in part
-        )
-        return Inputs([[(name, each[name]) for name in settings.inputs] for each in texts], vocabulary)
-
-    return Task(
-        train=lay_out(train),
-        targets=np.array([row.label for row in train], np.float64),
-        dev=lay_out(dev),
-        dev_targets=np.array([row.label for row in dev], np.float64),
-        test=Inputs([], vocabulary),
-        compute_loss=lambda found, wanted: nn.functional.cross_entropy(found, wanted.long()),
-        compute_figure=lambda found, wanted: float((found.argmax(axis=1) == wanted).mean()) if len(found) else None,
-    )
-
-
-def lay_out_rows(rows: Sequence[Row], inputs: Sequence[str], vocabulary: Vocabulary) -> Inputs:
-    return Inputs([[(name, getattr(row, name)) for name in inputs] for row in rows], vocabulary)
 
 
 def train(
@@ -145,20 +74,8 @@ def train(
     if len(task.dev) < 3:
         raise ValueError("fewer than three rows of dev")
     with _LOCK:
-        checkpoints = _Checkpoints(folder, _hash(task, settings, fingerprint))
+        checkpoints = Checkpoints(folder, _hash(task, settings, fingerprint))
         return _Training(task, settings, make_network, layout, checkpoints, on_progress).run()
-
-
-def find_weights(folder: Path) -> Path:
-    """Return the file of the best weights of a finished training in this folder."""
-    state = json.loads((folder / _STATE).read_text())
-    return folder / str(state["files"]["best"])
-
-
-def read_encoder(folder: Path) -> dict[str, Tensor]:
-    """Return the best weights of the encoder of a finished training, to start another from."""
-    stored = read_tensors(find_weights(folder))
-    return {name.removeprefix(ENCODER): each for name, each in stored.items() if name.startswith(ENCODER)}
 
 
 def measure_speed(
@@ -192,11 +109,6 @@ def count_rows(task: Task, settings: Settings) -> int:
     return settings.n_runs * (settings.epochs * each + len(task.test) // 3)
 
 
-def _correlate(found: Floats, wanted: Floats) -> float | None:
-    value = pearson(found[:, 0], wanted)
-    return None if isinstance(value, Undefined) else value
-
-
 class _Training:
     def __init__(
         self,
@@ -204,7 +116,7 @@ class _Training:
         settings: Settings,
         make_network: MakeNetwork,
         layout: Layout,
-        checkpoints: "_Checkpoints | None",
+        checkpoints: "Checkpoints | None",
         on_progress: OnProgress,
     ) -> None:
         self._task, self._settings, self._make_network, self._layout = task, settings, make_network, layout
@@ -345,124 +257,6 @@ class _Training:
         return n_rows / max(1e-9, time.perf_counter() - started)
 
 
-class _Checkpoints:
-    """The files of a training: one state that names all others, so that replacing it is the whole of a step.
-
-    Beside the weights and the optimiser of the last epoch there are the best weights of the run, of the rate, and of
-    the rates before; everything else is deleted.
-    """
-
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self._folder, self._fingerprint = folder, fingerprint
-        self.runs: list[Run] = []
-        self._finished: list[list[float]] = []
-        self._closed: list[float] = []
-        self._files: dict[str, str] = {}
-        self._n = 0
-        self._read()
-
-    def _read(self) -> None:
-        path = self._folder / _STATE
-        state = json.loads(path.read_text()) if path.is_file() else {}
-        if state.get("fingerprint") != self._fingerprint:
-            return
-        self.runs = [Run(**each) for each in state["runs"]]
-        self._finished, self._closed = state["finished"], state["closed"]
-        self._files, self._n = state["files"], state["n"]
-
-    def find_run(self, rate: float, seed: int) -> Run | None:
-        return next((run for run in self.runs if (run.rate, run.seed) == (rate, seed)), None)
-
-    def is_finished(self, run: Run) -> bool:
-        return [run.rate, run.seed] in self._finished
-
-    def start_run(self, rate: float, seed: int) -> Run:
-        run = Run(rate, seed)
-        self.runs.append(run)
-        return run
-
-    def save(self, run: Run, model: Lerc, optimiser: torch.optim.Optimizer) -> None:
-        """Store the end of an epoch."""
-        weights = dict(model.state_dict())
-        moments = {
-            f"{_OPTIMISER}{number}/{name}": value
-            for number, each in optimiser.state_dict()["state"].items()
-            for name, value in each.items()
-        }
-        self._write("last", {**weights, **moments})
-        if run.best == len(run.losses) - 1:
-            self._write("best_of_run", weights)
-        self._write_state()
-
-    def load(self, model: Lerc, optimiser: torch.optim.Optimizer) -> None:
-        """Set network and optimiser to the last epoch."""
-        stored = read_tensors(self._folder / self._files["last"])
-        model.load_state_dict({name: each for name, each in stored.items() if not name.startswith(_OPTIMISER)})
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in stored.items():
-            if name.startswith(_OPTIMISER):
-                number, key = name.removeprefix(_OPTIMISER).split("/")
-                state.setdefault(int(number), {})[key] = value
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
-
-    def read_best_of_run(self) -> dict[str, Tensor]:
-        return read_tensors(self._folder / self._files["best_of_run"])
-
-    def finish_run(self, run: Run, predictions: dict[str, Floats]) -> None:
-        """Store the predictions of a run, and its weights if they are the best of its rate."""
-        name = self._name_predictions(run.rate, run.seed)
-        with (self._folder / f".{name}").open("wb") as file:
-            np.savez(file, **predictions)  # type: ignore[arg-type]
-        (self._folder / f".{name}").replace(self._folder / name)
-        finished = [each for each in self.runs if each.rate == run.rate and (self.is_finished(each) or each is run)]
-        if choose_seed(finished, run.rate) == run.seed:
-            self._files["best_of_rate"] = self._files["best_of_run"]
-        self._files.pop("best_of_run"), self._files.pop("last")
-        self._finished.append([run.rate, run.seed])
-        self._write_state()
-
-    def close_rate(self, rates: Sequence[float]) -> None:
-        """Keep the weights of the best rate among these, the last of which is finished."""
-        if rates[-1] in self._closed:
-            return
-        own = [run for run in self.runs if run.rate in rates]
-        if choose_rate(own) == rates[-1]:
-            self._files["best"] = self._files["best_of_rate"]
-        self._files.pop("best_of_rate")
-        self._closed.append(rates[-1])
-        self._write_state()
-
-    def read_predictions(self, rate: float, seed: int) -> dict[str, Floats]:
-        with np.load(self._folder / self._name_predictions(rate, seed), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-
-    @staticmethod
-    def _name_predictions(rate: float, seed: int) -> str:
-        return f"predictions-{rate:g}-{seed}.npz"
-
-    def _write(self, role: str, tensors: dict[str, Tensor]) -> None:
-        self._n += 1
-        self._files[role] = f"{role}-{self._n}{_WEIGHTS}"
-        write_tensors(self._folder / self._files[role], tensors)
-
-    def _write_state(self) -> None:
-        state = {
-            "fingerprint": self._fingerprint,
-            "runs": [asdict(run) for run in self.runs],
-            "finished": self._finished,
-            "closed": self._closed,
-            "files": self._files,
-            "n": self._n,
-        }
-        beside = self._folder / f".{_STATE}"
-        beside.write_text(json.dumps(state))
-        beside.replace(self._folder / _STATE)
-        named = set(self._files.values())
-        for path in self._folder.glob(f"*{_WEIGHTS}"):
-            if path.name not in named:
-                path.unlink(missing_ok=True)
-
-
 def _hash(task: Task, settings: Settings, fingerprint: str) -> str:
     """Return a hash of what a checkpoint depends on: one of other rows or settings is not gone on with."""
     found = hashlib.sha256(json.dumps([settings.as_dict(), fingerprint]).encode())
@@ -476,16 +270,3 @@ def _hash(task: Task, settings: Settings, fingerprint: str) -> str:
 def _mix(*numbers: int) -> int:
     """Return a seed of torch from several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def read_state(folder: Path) -> dict[str, Any] | None:
-    """Return the stored state of a training, for its curve while it runs; None before the first epoch."""
-    path = folder / _STATE
-    found: dict[str, Any] | None = json.loads(path.read_text()) if path.is_file() else None
-    return found
-
-
-def forget_weights(folder: Path) -> None:
-    """Delete the weights of a finished training; its predictions and its curve stay."""
-    for path in folder.glob(f"*{_WEIGHTS}"):
-        path.unlink()

@@ -67,17 +67,17 @@ class Bench:
         self.make_network = make_networks(self.loaded)
 
     def train(self, parts: Parts, folder: Path, **over: Any) -> Any:
-        from measures.neural.lerc import training
+        from measures.neural.lerc import tasks, training
 
         folder.mkdir(exist_ok=True)
-        task = training.make_task(parts, self.settings, self.vocabulary)
+        task = tasks.make_task(parts, self.settings, self.vocabulary)
         named = {"make_network": self.make_network, "layout": self.layout, "folder": folder, "fingerprint": "tests"}
         return training.train(task, self.settings, **{**named, **over})
 
 
 def read_best(folder: Path) -> dict[str, Any]:
+    from measures.neural.lerc.checkpoints import find_weights
     from measures.neural.lerc.network import read_tensors
-    from measures.neural.lerc.training import find_weights
 
     return read_tensors(find_weights(folder))
 
@@ -92,8 +92,8 @@ def test_it_learns_that_an_answer_like_its_reference_is_right(tiny_models: TinyM
     assert found.runs[0].losses[-1] < found.runs[0].losses[0] / 2
 
     # Saved, loaded and asked as any metric is: the same scores, and none for answers that it has seen.
+    from measures.neural.lerc.checkpoints import find_weights
     from measures.neural.lerc.scoring import save_model
-    from measures.neural.lerc.training import find_weights
 
     saved = save_model(
         tmp_path / "toy", bench.loaded, find_weights(tmp_path / "work"), settings=bench.settings,
@@ -209,7 +209,7 @@ def test_padding_and_the_order_of_texts_change_no_score(tiny_models: TinyModels)
 
 
 def test_pre_training_leads_to_other_weights_and_scores_accuracy(tiny_models: TinyModels, tmp_path: Path) -> None:
-    from measures.neural.lerc import training
+    from measures.neural.lerc import checkpoints, tasks, training
     from measures.neural.lerc.network import make_networks
 
     settings = Settings(max_length=32, rates=(1e-3,), seeds=(1,), epochs=1, batch_size=16)
@@ -218,7 +218,7 @@ def test_pre_training_leads_to_other_weights_and_scores_accuracy(tiny_models: Ti
         Choice(passage=f"the cat {n}", question="who", answer_1=WORDS[n % 9], answer_2=WORDS[n % 7], label=n % 3)
         for n in range(40)
     ]
-    task = training.make_choice_task(rows, settings, bench.vocabulary, seed=1)
+    task = tasks.make_choice_task(rows, settings, bench.vocabulary, seed=1)
     assert len(task.train) + len(task.dev) == 40
     assert len(task.dev) == 4
     (tmp_path / "pre").mkdir()
@@ -227,7 +227,7 @@ def test_pre_training_leads_to_other_weights_and_scores_accuracy(tiny_models: Ti
         folder=tmp_path / "pre", fingerprint="tests",
     )  # fmt: skip
     assert found.runs[0].score in {0.0, 0.25, 0.5, 0.75, 1.0}
-    weights = training.read_encoder(tmp_path / "pre")
+    weights = checkpoints.read_encoder(tmp_path / "pre")
     before = bench.loaded.model.state_dict().keys()
     assert weights.keys() == before
 
