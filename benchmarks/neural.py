@@ -28,7 +28,8 @@ from typing import Any
 from benchmarks.metrics import make_answers
 from measures.metrics import Answers, make, score_slice
 from measures.neural.environment import Environment, configure, load_torch
-from measures.neural.folders import MANIFEST, describe_folder
+from measures.neural.folders import describe_folder
+from measures.neural.model_files import MANIFEST
 
 METRICS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("bert_score", "encoder", {}),

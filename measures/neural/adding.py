@@ -14,18 +14,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measures.neural.folders import (
-    MANIFEST,
-    BadFolder,
-    Kind,
-    ModelFolder,
-    check_hashes,
-    check_name,
-    describe_folder,
-    is_model_file,
-    is_pickle,
-    read_folder,
-)
+from measures.neural.folders import Kind, ModelFolder, check_hashes, check_name, describe_folder, read_folder
+from measures.neural.model_files import MANIFEST, BadFolder, is_model_file, is_pickle
 
 LARGEST_BYTES = 50 * 2**30
 """A model larger than this is taken for a mistake."""

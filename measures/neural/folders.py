@@ -7,16 +7,13 @@ listed are refused, so that loading a model runs nothing but transformers itself
 import hashlib
 import json
 import re
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
-from measures.metrics.metric import Broken
-from measures.neural.environment import SETUP, get_environment, is_installed
+from measures.neural.model_files import MANIFEST, BadFolder, check_contents, hash_file, read_json, walk_files
 
-MANIFEST = "concord-model.json"
 FORMAT = 1
 
 Kind = Literal["encoder", "cross", "masked", "lerc"]
@@ -29,17 +26,9 @@ KINDS: dict[str, str] = {
 POOLINGS = ("mean", "cls", "max")
 ACTIVATIONS = ("sigmoid", "identity")
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+"""What the name of a model may be."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_SUFFIXES = {".safetensors", ".json", ".txt", ".md"}
-_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".h5", ".msgpack", ".npy", ".npz", ".joblib"}
-_LARGEST_JSON = 50_000_000
-_LARGEST_HEADER = 100_000_000
-_DEPTH = 2
-
-
-class BadFolder(Broken):
-    """A folder is no model that can be used; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,18 +101,6 @@ class ModelFolder:
         return self.digest[:12]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unusable:
-    """A folder of the registry that is no model that can be used, and why."""
-
-    path: Path
-    problem: str
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-
 def read_folder(path: Path) -> ModelFolder:
     """Read a folder and check everything but the content of its files.
 
@@ -148,9 +125,9 @@ def read_folder(path: Path) -> ModelFolder:
         raise BadFolder(f"{path.name} is not a folder. Links are not followed.")
     if not (path / MANIFEST).is_file():
         raise BadFolder(f"{path.name} has no {MANIFEST}. Add the model with: manage.py models add FOLDER")
-    folder = _parse(path, _read_json(path / MANIFEST, path))
+    folder = _parse(path, read_json(path / MANIFEST, path))
     listed = {each.path: each for each in folder.files}
-    found = dict(_walk(path))
+    found = dict(walk_files(path))
     found.pop(MANIFEST, None)
     if missing := sorted(listed.keys() - found.keys()):
         raise BadFolder(f"{path.name} lacks the file {missing[0]}. Copy the model again.")
@@ -161,7 +138,7 @@ def read_folder(path: Path) -> ModelFolder:
             raise BadFolder(
                 f"{path.name}/{each.path} has {size:,} bytes, but {MANIFEST} says {each.size:,}. Copy the model again."
             )
-    _check_contents(path, [each.path for each in folder.files])
+    check_contents(path, [each.path for each in folder.files])
     return folder
 
 
@@ -212,8 +189,8 @@ def describe_folder(
         As `read_folder` does.
     """
     check_name(path.name)
-    files = sorted(name for name, _size in _walk(path) if name != MANIFEST)
-    _check_contents(path, files)
+    files = sorted(name for name, _size in walk_files(path) if name != MANIFEST)
+    check_contents(path, files)
     hashed = [ModelFile(path=name, size=(path / name).stat().st_size, sha256=hash_file(path / name)) for name in files]
     made = ModelFolder(
         path=path,
@@ -236,69 +213,6 @@ def describe_folder(
     return read_folder(path)
 
 
-def list_models(models_dir: Path | None = None) -> list[ModelFolder | Unusable]:
-    """Return every folder of the registry by name, those that cannot be used with their reason.
-
-    Parameters
-    ----------
-    models_dir : Path, optional
-        By default that of the environment.
-    """
-    models_dir = models_dir or get_environment().models_dir
-    if models_dir is None or not models_dir.is_dir():
-        return []
-    found: list[ModelFolder | Unusable] = []
-    for path in sorted(models_dir.iterdir()):
-        # Files in progress and notes of the registry itself start with a dot.
-        if path.name.startswith(".") or not (path.is_dir() or path.is_symlink()):
-            continue
-        try:
-            found.append(read_folder(path))
-        except BadFolder as problem:
-            found.append(Unusable(path=path, problem=str(problem)))
-    return found
-
-
-def find_model(name: str, *kinds: Kind) -> ModelFolder:
-    """Return a model of the registry by name.
-
-    Raises
-    ------
-    BadFolder
-        No model is chosen, there is none of this name, it is of another kind, or it cannot be used.
-    """
-    models_dir = get_environment().models_dir
-    wanted = " or ".join(kinds)
-    if not name:
-        fitting = [each.name for each in list_models() if isinstance(each, ModelFolder) and each.kind in kinds]
-        if not fitting:
-            raise BadFolder(f"no model of the kind {wanted} is registered; add one with manage.py models add")
-        raise BadFolder(f"no model is chosen: set model to {' or '.join(fitting)}")
-    if models_dir is None or not _NAME.fullmatch(name) or not (models_dir / name).is_dir():
-        raise BadFolder(f"there is no model “{name}”: add it with manage.py models add")
-    folder = read_folder(models_dir / name)
-    if kinds and folder.kind not in kinds:
-        raise BadFolder(f"the model “{name}” is of the kind {folder.kind}: choose one of the kind {wanted}")
-    return folder
-
-
-def explain_missing(name: str, *kinds: Kind) -> str:
-    """Return why a metric cannot use this model here, as a clause for `Metric.lacks`; empty if it can.
-
-    Examples
-    --------
-    >>> explain_missing("", "encoder") != ""
-    True
-    """
-    if not is_installed():
-        return SETUP
-    try:
-        find_model(name, *kinds)
-    except BadFolder as problem:
-        return str(problem).removesuffix(".")
-    return ""
-
-
 def check_name(name: str) -> None:
     """Check the name of a model. Raises BadFolder.
 
@@ -306,112 +220,11 @@ def check_name(name: str) -> None:
     --------
     >>> check_name("all-MiniLM-L6-v2")
     """
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise BadFolder(
             f"“{name}” can't be the name of a model: use up to 80 letters, digits, dots, hyphens and underscores, "
             "beginning with a letter or a digit."
         )
-
-
-def is_pickle(path: str) -> bool:
-    """Return whether a file is of a kind that can hold code, by its name.
-
-    Examples
-    --------
-    >>> is_pickle("pytorch_model.bin"), is_pickle("model.safetensors")
-    (True, False)
-    """
-    return PurePosixPath(path).suffix.lower() in _PICKLES
-
-
-def is_model_file(path: str) -> bool:
-    """Return whether a file may be part of a model, by its name.
-
-    Examples
-    --------
-    >>> is_model_file("1_Pooling/config.json"), is_model_file("modeling.py"), is_model_file("onnx/a/model.json")
-    (True, False, False)
-    """
-    parts = PurePosixPath(path)
-    named = parts.suffix.lower() in _SUFFIXES or parts.name.upper() in {"LICENSE", "LICENCE", "NOTICE"}
-    return named and len(parts.parts) <= _DEPTH and not any(part.startswith(".") for part in parts.parts)
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file. Raises BadFolder if it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BadFolder(f"{path.parent.name}/{path.name} cannot be read: {error.strerror}.") from error
-
-
-def _walk(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield the path and the size of every file below a folder. Raises BadFolder for what may not be there."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        status = path.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            continue
-        if not stat.S_ISREG(status.st_mode):
-            raise BadFolder(f"{folder.name}/{name} is a link or a special file. A model holds plain files only.")
-        if is_pickle(name):
-            raise BadFolder(
-                f"{folder.name}/{name} is of a kind that can hold code (pickle), and is never loaded. Use the model's "
-                "safetensors, and remove this file."
-            )
-        if name not in (MANIFEST, f"{MANIFEST}.new") and not is_model_file(name):
-            raise BadFolder(
-                f"{folder.name}/{name} is not a file of a model. Models have {', '.join(sorted(_SUFFIXES))} files only."
-            )
-        yield name, status.st_size
-
-
-def _check_contents(folder: Path, files: list[str]) -> None:
-    if "config.json" not in files:
-        raise BadFolder(f"{folder.name} has no config.json, so it is no model of transformers.")
-    weights = [name for name in files if name.endswith(".safetensors")]
-    if not any("/" not in name for name in weights):
-        raise BadFolder(f"{folder.name} has no weights as safetensors. Other kinds of weights are not loaded.")
-    for name in weights:
-        _check_safetensors(folder, name)
-    for name in files:
-        if name.endswith(".json"):
-            _check_code(folder, name, _read_json(folder / name, folder))
-
-
-def _check_safetensors(folder: Path, name: str) -> None:
-    """Check the header of a file of weights: its length in eight bytes, then JSON."""
-    path = folder / name
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = file.read(length) if 0 < length <= min(_LARGEST_HEADER, path.stat().st_size) else b""
-    try:
-        is_valid = isinstance(json.loads(header), dict)
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        raise BadFolder(f"{folder.name}/{name} is not a file of safetensors, whatever its name. It is not loaded.")
-
-
-def _check_code(folder: Path, name: str, content: Any) -> None:
-    if not isinstance(content, dict | list):
-        return
-    entries = content if isinstance(content, list) else [content]
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        if "auto_map" in entry or "custom_pipelines" in entry:
-            raise BadFolder(
-                f"{folder.name}/{name} names code of the model's own (auto_map), which is never run. Use a model whose "
-                "architecture transformers has."
-            )
-        if "quantization_config" in entry:
-            raise BadFolder(f"{folder.name}/{name} asks for quantised weights, which are not supported.")
-        if name == "modules.json" and not str(entry.get("type", "")).startswith("sentence_transformers."):
-            raise BadFolder(f"{folder.name}/modules.json names a module that sentence-transformers does not have.")
-    if name == "adapter_config.json":
-        raise BadFolder(f"{folder.name} is an adapter of another model. Merge it with that model first.")
 
 
 def _parse(path: Path, content: Any) -> ModelFolder:
@@ -464,20 +277,8 @@ def _to_json(folder: ModelFolder) -> dict[str, Any]:
     }
 
 
-def _read_json(path: Path, folder: Path) -> Any:
-    name = path.relative_to(folder).as_posix()
-    try:
-        if path.stat().st_size > _LARGEST_JSON:
-            raise BadFolder(f"{folder.name}/{name} is too large to be a description.")
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        raise BadFolder(f"{folder.name}/{name} is not valid JSON.") from None
-    except OSError as error:
-        raise BadFolder(f"{folder.name}/{name} cannot be read: {error.strerror}.") from error
-
-
 def _read_optional(path: Path, name: str) -> dict[str, Any]:
-    content = _read_json(path / name, path) if (path / name).is_file() else {}
+    content = read_json(path / name, path) if (path / name).is_file() else {}
     return content if isinstance(content, dict) else {}
 
 

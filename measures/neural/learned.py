@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from measures.metrics.metric import Answers, MeanMetric, setting
 from measures.neural.environment import describe_device
-from measures.neural.folders import Kind, ModelFolder, explain_missing, find_model
+from measures.neural.folders import Kind, ModelFolder
+from measures.neural.installed import explain_missing, find_model
 from measures.patterns import Floats
 
 INFINITE = float("inf")

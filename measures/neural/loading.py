@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from measures.neural.environment import SETUP, choose_device, is_installed, load_torch
-from measures.neural.folders import BadFolder, Kind, ModelFolder, check_hashes
+from measures.neural.folders import Kind, ModelFolder, check_hashes
+from measures.neural.model_files import BadFolder
 
 _UNLIMITED = 1_000_000
 """Tokenisers without a limit say a number above this."""

@@ -14,7 +14,9 @@ from django.db.models import Count, Q
 from measures.neural import adding
 from measures.neural.adding import Added
 from measures.neural.environment import is_installed
-from measures.neural.folders import BadFolder, ModelFolder, Unusable, check_hashes, check_name, list_models, read_folder
+from measures.neural.folders import ModelFolder, check_hashes, check_name, read_folder
+from measures.neural.installed import Unusable, list_models
+from measures.neural.model_files import BadFolder
 from projects.errors import Refused
 from projects.jobs.queue import Job
 from results.learned import computing_time

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from measures.metrics.metric import Metric
 from measures.metrics.registry import Registered
-from measures.neural.folders import ModelFolder, Unusable, list_models
+from measures.neural.folders import ModelFolder
+from measures.neural.installed import Unusable, list_models
 
 MODEL = "model"
 

@@ -10,7 +10,8 @@ from django.utils.text import capfirst
 
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
-from measures.neural.folders import ModelFolder, list_models
+from measures.neural.folders import ModelFolder
+from measures.neural.installed import list_models
 from projects.models import Project
 from results.learned.computing_time import estimate
 from results.learned.usable_models import MODEL, find_models, preset_model

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from measures.neural.environment import describe_device
-from measures.neural.folders import BadFolder, ModelFolder
+from measures.neural.folders import ModelFolder
 from measures.neural.lerc.inputs import Vocabulary
 from measures.neural.lerc.judging import judge, score_words
 from measures.neural.lerc.plans import Plan as Table
@@ -19,6 +19,7 @@ from measures.neural.lerc.plans import Variant
 from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.seen import Seen
 from measures.neural.lerc.settings import Settings, Trained
+from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.jobs import running

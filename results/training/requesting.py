@@ -5,8 +5,10 @@ import re
 from django.db import IntegrityError, transaction
 
 from measures.neural.environment import SETUP, is_installed
-from measures.neural.folders import BadFolder, Kind, ModelFolder, Unusable, find_model, list_models
+from measures.neural.folders import Kind, ModelFolder
+from measures.neural.installed import Unusable, find_model, list_models
 from measures.neural.lerc.plans import Plan as Table
+from measures.neural.model_files import BadFolder
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused

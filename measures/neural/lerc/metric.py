@@ -10,9 +10,11 @@ import numpy as np
 from measures.metrics.metric import Answers, setting
 from measures.metrics.registry import Registered, register
 from measures.neural.environment import SETUP, get_environment, is_installed
-from measures.neural.folders import BadFolder, Kind, ModelFolder, explain_missing, find_model, read_folder
+from measures.neural.folders import Kind, ModelFolder, read_folder
+from measures.neural.installed import explain_missing, find_model
 from measures.neural.learned import LearnedMetric, Session
 from measures.neural.lerc.seen import REASONS, TRAINING
+from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
 
 LEAVE_OUT, KEEP_TUNING, SCORE = "leave_out", "keep_tuning", "score"

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from measures.neural.folders import BadFolder
 from measures.neural.lerc.inputs import Ids, Inputs, Layout
 from measures.neural.loading import Loaded
+from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
 
 MakeNetwork = Callable[[int], "Lerc"]

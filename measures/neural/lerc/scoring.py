@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 import torch
 
-from measures.neural.folders import BadFolder, ModelFolder, describe_folder
+from measures.neural.folders import ModelFolder, describe_folder
 from measures.neural.lerc.inputs import Inputs, Layout, Vocabulary
 from measures.neural.lerc.network import ENCODER, HEAD, Lerc, predict, read_layout, read_tensors, write_tensors
 from measures.neural.lerc.seen import Seen
 from measures.neural.lerc.settings import Settings
 from measures.neural.loading import Loaded, load_encoder
+from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
 
 HEAD_FILE, SEEN, CARD = "lerc-head.safetensors", "lerc-seen.json", "README.md"

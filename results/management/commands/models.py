@@ -10,7 +10,8 @@ from django.template.defaultfilters import filesizeformat
 
 from measures.neural.adding import Added
 from measures.neural.environment import SETUP, is_installed
-from measures.neural.folders import Kind, ModelFolder, Unusable
+from measures.neural.folders import Kind, ModelFolder
+from measures.neural.installed import Unusable
 from projects.commands import ReportingCommand
 from projects.errors import Refused
 from results.learned import model_registry

@@ -7,20 +7,11 @@ from typing import Any
 
 import pytest
 
-from measures.neural import environment, folders
+from measures.neural import environment, installed
 from measures.neural.environment import SETUP, Environment
-from measures.neural.folders import (
-    MANIFEST,
-    BadFolder,
-    ModelFolder,
-    Unusable,
-    check_hashes,
-    describe_folder,
-    explain_missing,
-    find_model,
-    list_models,
-    read_folder,
-)
+from measures.neural.folders import ModelFolder, check_hashes, describe_folder, read_folder
+from measures.neural.installed import Unusable, explain_missing, find_model, list_models
+from measures.neural.model_files import MANIFEST, BadFolder
 from tests.measures.neural.model_folders import write_model, write_safetensors
 
 
@@ -186,7 +177,7 @@ def test_the_registry_lists_every_folder_with_what_is_wrong(
     assert isinstance(empty, Unusable)
     assert empty.problem.startswith("empty has no concord-model.json")
     assert find_model("tiny", "encoder", "masked") == model
-    monkeypatch.setattr(folders, "is_installed", lambda: True)
+    monkeypatch.setattr(installed, "is_installed", lambda: True)
     assert explain_missing("tiny", "encoder") == ""
     assert "is of the kind encoder: choose one of the kind cross" in explain_missing("tiny", "cross")
     for name in ("absent", "../tiny", "tiny/../tiny", ".adding", "loose.safetensors"):
@@ -195,14 +186,14 @@ def test_the_registry_lists_every_folder_with_what_is_wrong(
     assert explain_missing("", "cross") == (
         "no model of the kind cross is registered; add one with manage.py models add"
     )
-    monkeypatch.setattr(folders, "is_installed", lambda: False)
+    monkeypatch.setattr(installed, "is_installed", lambda: False)
     assert explain_missing("tiny", "encoder") == SETUP
     monkeypatch.setattr(environment, "_current", Environment())
     assert list_models() == []
 
 
 def test_the_examples_run() -> None:
-    for module in (environment, folders):
+    for module in (environment, installed):
         failed, n_examples = doctest.testmod(module, raise_on_error=False)
         assert n_examples
         assert not failed

@@ -12,12 +12,13 @@ import pytest
 
 from measures.metrics import Answers, score_slice
 from measures.neural.environment import Environment, configure, get_environment
-from measures.neural.folders import BadFolder, ModelFolder, describe_folder, read_folder
+from measures.neural.folders import ModelFolder, describe_folder, read_folder
 from measures.neural.lerc.inputs import Vocabulary
 from measures.neural.lerc.metric import LercMetric, make_registered
 from measures.neural.lerc.rows import Choice, Parts, Row
 from measures.neural.lerc.seen import Seen
 from measures.neural.lerc.settings import Settings
+from measures.neural.model_files import BadFolder
 from tests.measures.neural.tiny_models import WORDS, TinyModels
 
 pytestmark = pytest.mark.xdist_group("neural")

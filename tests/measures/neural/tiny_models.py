@@ -9,7 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from measures.neural.environment import configure, get_environment
-from measures.neural.folders import MANIFEST, describe_folder
+from measures.neural.folders import describe_folder
+from measures.neural.model_files import MANIFEST
 
 Architecture = Literal["bert", "roberta"]
 Kind = Literal["encoder", "masked", "cross"]

@@ -14,7 +14,8 @@ from pytest_django import Settings
 
 from measures.neural import adding, environment
 from measures.neural.environment import Environment
-from measures.neural.folders import MANIFEST, BadFolder, read_folder
+from measures.neural.folders import read_folder
+from measures.neural.model_files import MANIFEST, BadFolder
 from projects.models import Membership
 from results.learned import model_registry, views
 from results.models import MetricRun

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from config import env
 from measures.metrics import score_slice
-from measures.neural import folders
+from measures.neural import folders, installed
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.running import AttemptSuperseded, Cancelled
@@ -217,7 +217,7 @@ def test_the_page_offers_models_with_their_cost_and_says_without_torch_how_to_se
     assert MetricRun.objects.latest("pk").settings["model"] == model
     assert client.post(page, {**sent, "bi_encoder:model": "../x"}).status_code == 422
 
-    monkeypatch.setattr(folders, "is_installed", lambda: False)
+    monkeypatch.setattr(installed, "is_installed", lambda: False)
     text = client.get(page).content.decode()
     assert text.count("metric-choice is-lacking") >= 5
     assert text.count("which make neural installs") == 2, "Once below the learned metrics, and below LERC."

@@ -8,7 +8,8 @@ from unittest import mock
 import numpy as np
 from django.conf import settings as site
 
-from measures.neural.folders import ModelFolder, describe_folder, find_model
+from measures.neural.folders import ModelFolder, describe_folder
+from measures.neural.installed import find_model
 from measures.neural.lerc.judging import judge, score_words
 from measures.neural.lerc.plans import Variant
 from measures.neural.lerc.rows import Parts, Row
