@@ -20,10 +20,12 @@ those under `metadata.concord.metadata` become the candidate's metadata again. S
 """
 
 from projects.importing.check_report import FileRefused, Problem, Report, Warned
-from projects.importing.checking import SKIPPED_NAME, Checked, Kind, Preview, load, save
+from projects.importing.checking import SKIPPED_NAME, Checked, load, save
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS
 from projects.importing.import_options import FORMATS, CriterionColumn, Options, fingerprint
 from projects.importing.limits import DEFAULT_LIMITS, Limits
+from projects.importing.opening import Kind
+from projects.importing.previewing import Preview
 from projects.importing.spool import TABLES, Spool
 from projects.importing.text import ENCODINGS
 

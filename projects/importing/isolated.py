@@ -23,14 +23,16 @@ import orjson
 from django.conf import settings
 
 from projects.errors import Refused
-from projects.importing import checking
+from projects.importing import checking, opening, previewing
 from projects.importing.check_report import FileRefused, Notes, Problem, Warned
-from projects.importing.checking import Checked, Kind, OnProgress, Preview
+from projects.importing.checking import Checked, OnProgress
 from projects.importing.fields import Plan
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.kept_rows import KeptReader, is_kept
 from projects.importing.limits import DEFAULT_LIMITS, Limits
+from projects.importing.opening import Kind
 from projects.importing.parquet_folders import Part
+from projects.importing.previewing import Preview
 from projects.importing.readers import Reader
 from projects.importing.reading_program import describe_refusal, dump_criteria, dump_skipped, load_skipped
 from projects.importing.skipping import SkippedRows
@@ -60,7 +62,7 @@ def preview(
     limits: Limits = DEFAULT_LIMITS,
     kept: Path | None = None,
 ) -> Preview:
-    """Return the beginning of a file as `checking.preview` does, within the limits. Raises FileRefused.
+    """Return the beginning of a file as `previewing.preview` does, within the limits. Raises FileRefused.
 
     The result, or the refusal, is kept in the file `kept` for the next call with these options.
     """
@@ -119,14 +121,14 @@ def reading(
     seconds: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Iterator[Reader]:
-    """Yield a reader of the file's rows as `checking.reading` does; the file itself was read within the limits.
+    """Yield a reader of the file's rows as `opening.reading` does; the file itself was read within the limits.
 
     The rows are kept in the file `kept` for the next call with these options, or in a temporary one. `seconds` of CPU
     time are for a page, and the site's limit for a job.
     """
     with tempfile.TemporaryDirectory(prefix="concord-rows-") as folder:
         opens = partial(_open_rows, kept or Path(folder) / "rows", seconds or settings.READ_SECONDS, on_progress)
-        with checking.reading(path, name, options, limits, notes, opens) as reader:
+        with opening.reading(path, name, options, limits, notes, opens) as reader:
             yield reader
 
 
@@ -142,7 +144,9 @@ def preview_planned(
     """Return the beginning of a file whose columns `make_plan` maps. Raises FileRefused."""
     with tempfile.TemporaryDirectory(prefix="concord-rows-") as folder:
         opens = partial(_open_rows, kept or Path(folder) / "rows", _page_seconds(), None)
-        return checking.preview(path=path, name=name, options=options, limits=limits, make_plan=make_plan, opens=opens)
+        return previewing.preview(
+            path=path, name=name, options=options, limits=limits, make_plan=make_plan, opens=opens
+        )
 
 
 def combine_parquet(parts: Sequence[Part], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -12,9 +12,9 @@ from typing import IO, Any
 import orjson
 
 from projects.importing.check_report import Broken, Notes
-from projects.importing.checking import explain_encoding
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
+from projects.importing.opening import explain_encoding
 from projects.importing.readers import Reader, Record, open_reader
 
 STEP = 1_000

@@ -16,10 +16,11 @@ from typing import Any
 import orjson
 
 from projects.errors import Refused
-from projects.importing import checking, kept_rows, parquet_folders
+from projects.importing import checking, kept_rows, parquet_folders, previewing
 from projects.importing.check_report import FileRefused
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
+from projects.importing.opening import Kind
 from projects.importing.readers import delimited, objects, peers  # noqa: F401 - loaded once for all children
 from projects.importing.skipping import SkippedRows
 from projects.processes.forking import Budget, serve
@@ -82,8 +83,8 @@ class _Progress:
 
 
 def _preview(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
-    kind = checking.Kind(request["kind"])
-    return asdict(checking.preview(**_read_common(request), kind=kind))
+    kind = Kind(request["kind"])
+    return asdict(previewing.preview(**_read_common(request), kind=kind))
 
 
 def _check(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _check(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any
     checking.check(
         **_read_common(request),
         folder=Path(request["folder"]),
-        kind=checking.Kind(request["kind"]),
+        kind=Kind(request["kind"]),
         known={each.key: each for each in known},
         skipped=skipped,
         on_progress=on_progress,

@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from projects.importing import ENCODINGS, Limits, Options
-from projects.importing.checking import preview
+from projects.importing.previewing import preview
 from tests.characters import FORBIDDEN_CHARACTERS
 from tests.projects.importing.conftest import HEADER, Desk, write_csv
 

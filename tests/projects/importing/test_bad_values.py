@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from projects.importing import DEFAULT_LIMITS, CriterionColumn, FileRefused, Kind, Options, load
-from projects.importing.checking import preview
+from projects.importing.previewing import preview
 from projects.importing.rows import PAIR_NOT_HIGHER, PAIR_OF_ONE_TEXT
 from projects.importing.spool import TABLES
 from tests.projects.importing.conftest import Desk, write_csv

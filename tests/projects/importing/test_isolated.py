@@ -16,7 +16,17 @@ from pytest_django import Settings
 
 from benchmarks import bombs
 from projects.database import outages
-from projects.importing import DEFAULT_LIMITS, FileRefused, Kind, Limits, Options, checking, isolated
+from projects.importing import (
+    DEFAULT_LIMITS,
+    FileRefused,
+    Kind,
+    Limits,
+    Options,
+    checking,
+    isolated,
+    opening,
+    previewing,
+)
 from projects.importing.check_report import Notes
 from projects.importing.skipping import SkippedRows
 from projects.importing.spool import TABLES
@@ -117,7 +127,7 @@ def test_honest_files_and_broken_ones_give_the_same_as_in_one_process(desk: Desk
         for kind in Kind:
             previews = [
                 result_of(lambda: act(path=path, name=name, options=options, kind=kind))  # noqa: B023
-                for act in (checking.preview, isolated.preview)
+                for act in (previewing.preview, isolated.preview)
             ]
             assert previews[0] == previews[1], name
         skipped = [SkippedRows(), SkippedRows()]
@@ -150,7 +160,7 @@ def test_kept_rows_are_those_of_the_reader_with_all_it_notes(desk: Desk) -> None
 
     for name, content in ODD.items():
         path, kept = desk.put(content), desk.folder / f"{name}.rows"
-        plain = read(checking.reading, path, name)
+        plain = read(opening.reading, path, name)
         assert read(isolated.reading, path, name) == plain, name
         assert read(isolated.reading, path, name, kept=kept) == plain, name
         with pytest.MonkeyPatch.context() as patched:
@@ -336,6 +346,6 @@ def test_the_limits_of_rows_count_what_is_left_out(desk: Desk) -> None:
 def test_few_long_objects_are_held_to_find_the_columns(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.importing.readers.objects.SAMPLE_BYTES", 0)
     other = (OBJECT % 1).replace('"a"', '"b"').replace("score", "later")
-    found = checking.preview(path=desk.put(f"{OBJECT % 1}\n{other}\n"), name="a.jsonl")
+    found = previewing.preview(path=desk.put(f"{OBJECT % 1}\n{other}\n"), name="a.jsonl")
     assert (found.n_rows, "later" in found.columns) == (2, False)
     assert desk.texts(desk.check(f"{OBJECT % 1}\n{other}\n", "a.jsonl"), "metadata")[1] == '{"later":1}'

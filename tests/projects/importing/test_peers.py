@@ -12,10 +12,11 @@ import pytest
 from projects.errors import Refused
 from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, load
 from projects.importing.check_report import Notes
-from projects.importing.checking import SKIPPED_NAME, check, preview
+from projects.importing.checking import SKIPPED_NAME, check
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.parquet_folders import Part, combine_parquet, list_parquet
+from projects.importing.previewing import preview
 from projects.importing.readers import open_reader
 from tests.projects.importing.conftest import Desk
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from projects.importing import FileRefused, Limits, Options
-from projects.importing.checking import check, preview
+from projects.importing.checking import check
+from projects.importing.previewing import preview
 from tests.characters import FORBIDDEN_CHARACTERS
 from tests.projects.importing.conftest import Desk
 from tests.projects.importing.test_archives import xlsx
