@@ -4,7 +4,7 @@ Points that are categories without an order lie no distance apart: of these it i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -68,9 +68,9 @@ class Spread:
 
     n_items: int
     mean_sd: float | None = None
-    by_quarter: list[tuple[str, int]] | None = None
+    by_quarter: list[tuple[str, int]] = field(default_factory=list)
     mean_differing: float | None = None
-    by_categories: list[tuple[int, int]] | None = None
+    by_categories: list[tuple[int, int]] = field(default_factory=list)
     worst: list[int]
 
 

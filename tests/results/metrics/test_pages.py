@@ -128,7 +128,7 @@ def test_scores_by_source_are_in_the_order_of_all_of_them_on_every_page(
     run = compute(project, researcher)
     client, url, shown = client_of(researcher), address("metric-show", project, run.pk), []
     for page in range(1, 13):
-        rows = read(client.get(url, {"sort": sort, "page": page}).content.decode())
+        rows = read(client.get(url, {"sort": sort, "page": str(page)}).content.decode())
         shown += [row["Candidate"] for row in rows.rows("Candidates with their scores")]
     wanted = run.scores.order_by(f"{sort[:-6]}candidate__source", "candidate_id")
     assert shown == list(wanted.values_list("candidate__external_id", flat=True))
