@@ -103,12 +103,12 @@ class WorkRecord:
 
 
 def find_quality_scale(project: Project) -> QualityScale | None:
-    """Return the criteria used for quality over all rubrics of the project's batches, or None if there is none."""
-    criteria = list(
-        Criterion.objects.filter(
-            rubric__project=project, rubric__batches__isnull=False, used_for_quality=True
-        ).distinct()
-    )
+    """Return the criteria used for quality over all rubrics of the project's batches, or None if there is none.
+
+    Categories without an order are none of them: they have no mean, and lie no distance apart.
+    """
+    found = Criterion.objects.filter(rubric__project=project, rubric__batches__isnull=False, used_for_quality=True)
+    criteria = [each for each in found.distinct() if each.has_order]
     if not criteria:
         return None
     # Criteria on different scales have no common points, so their mean is taken of shares from 0 to 1.
@@ -212,7 +212,7 @@ SELECT a.annotator_id, v.is_poor, own.score, (
     SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - rating.value::float8 ELSE rating.value::float8 - cr.low END)
                / (cr.high - cr.low))
     FROM jsonb_each_text(r.answers -> v.item_id::text) rating
-    JOIN projects_criterion cr ON cr.key = rating.key AND cr.rubric_id = b.rubric_id AND cr.used_for_quality)
+    JOIN projects_criterion cr ON cr.key = rating.key AND cr.rubric_id = b.rubric_id AND cr.id = ANY(%(criteria)s))
 FROM annotate_review r
 JOIN annotate_assignment a ON a.id = r.assignment_id
 JOIN annotate_hit h ON h.id = a.hit_id
@@ -220,7 +220,7 @@ JOIN annotate_batch b ON b.id = h.batch_id
 JOIN annotate_reviewverdict v ON v.review_id = r.id
 LEFT JOIN LATERAL (
     SELECT avg({_SHARE}) AS score FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
-    WHERE j.assignment_id = a.id AND j.item_id = v.item_id AND cr.used_for_quality AND j.value IS NOT NULL
+    WHERE j.assignment_id = a.id AND j.item_id = v.item_id AND cr.id = ANY(%(criteria)s) AND j.value IS NOT NULL
       AND j.is_counted) own ON true
 WHERE r.state = 'done' AND a.annotator_id = ANY(%(annotators)s)
 ORDER BY a.annotator_id, v.id

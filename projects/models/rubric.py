@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
+from measures.rubric import has_order
 from projects.models.people import Membership, Project
 
 SCALE_FIELDS = ("kind", "low", "high", "is_reversed")
@@ -88,6 +89,11 @@ class Criterion(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def has_order(self) -> bool:
+        """Whether its points are more than categories, so that they have a mean."""
+        return has_order(self.level, self.low, self.high)
 
 
 class Instructions(models.Model):

@@ -84,7 +84,8 @@ class CriterionForm(forms.Form):
         required=False,
         initial=True,
         help_text="Ratings on this criterion help to find poor work. A wrong answer among the controls is checked "
-        "on the first such criterion alone, so put the one about correctness first.",
+        "on the first such criterion alone, so put the one about correctness first. Categories without an order are "
+        "checked in the qualification test alone.",
     )
 
     def clean_key(self) -> str:

@@ -7,7 +7,12 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire
 from annotate.models import Assignment, Hit, Item, Judgment
+from annotate.quality.evidence import find_quality_scale
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from measures.rubric_presets import CORRECTNESS
+from projects.errors import Refused
 from projects.models import Membership, Project
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.controls.controlled_batches import fetch_items, make_controlled, make_places, take, work
 from tests.annotate.open_batches import assert_equation
 from tests.factories import make_batch, make_membership
@@ -208,3 +213,26 @@ def test_hits_that_share_a_question_leave_each_other_the_controls_that_they_need
     asked = [set(hit.items.values_list("question", flat=True)) for hit in Hit.objects.filter(batch=batch)]
     assert [len(each) for each in asked] == [2, 2]
     assert make_pool(batch=batch, actor=None).n == 0
+
+
+def test_categories_have_no_correct_rating_that_a_control_could_check(project: Project) -> None:
+    """A reference has no error: of the codes 0 to 3, the best is no number near 3."""
+    error = CriterionSpec(
+        key="error",
+        name="Error",
+        statement="",
+        scale=Scale(kind=ScaleKind.ORDINAL, low=0, high=3),
+        level=Level.NOMINAL,
+    )
+    make_places(project)
+    create_rubric(project, name="Both", preset="custom", criteria=[error, *CORRECTNESS.criteria])
+    batch = make_batch(project, controls=ControlPlan(known_per_hit=1))
+    assert make_pool(batch=batch, actor=None).n_known
+    assert {key for item in Item.objects.filter(pool_of=batch) for key in item.expected or ()} == {"correctness"}
+    scale = find_quality_scale(project)
+    assert scale is not None
+    assert (set(scale.keys), scale.low, scale.high) == ({"correctness"}, 1.0, 5.0)
+    create_rubric(project, name="One", preset="custom", criteria=[error])
+    alone = make_batch(project, controls=ControlPlan(known_per_hit=1))
+    with pytest.raises(Refused, match="categories without an order"):
+        make_pool(batch=alone, actor=None)
