@@ -207,6 +207,14 @@ def test_disagreements_on_categories_count_pairs_of_ratings_that_differ(
     assert "std. dev" not in batch.casefold().replace("std. dev. of", "")
 
 
+def test_adjudication_shows_no_mean_of_categories(judged: Project, manager: Membership, client_of: SignIn) -> None:
+    client = client_of(manager)
+    for key, label in (("quality", "Scores 1 to 5, mean 3"), ("error", "2 ratings, not all of one category")):
+        html = condense(client.get("/p/bridges/adjudication/", {"criterion": key}).content.decode())
+        assert label in html
+        assert ("mean" in html.split('class="card data-card"')[1]) == (key == "quality")
+
+
 def test_exports_and_sets_have_no_mean_of_categories(
     judged: Project, manager: Membership, owner: Membership, client_of: SignIn, tmp_path: Path
 ) -> None:
