@@ -21,6 +21,8 @@ GRACE = timedelta(seconds=30)
 
 Half a minute covers a slow network and a clock that is a little off, and is too short to be worth waiting for.
 """
+LONGEST = timedelta(days=15)
+"""More than any time limit, which is two weeks at most."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ _SWEPT = """
 SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
 FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
 WHERE a.state = 'open'
-  AND (a.due_at < coalesce(%(now)s, now()) - %(grace)s * interval '1 second'
+  AND (a.due_at NOT BETWEEN coalesce(%(now)s, now()) - %(grace)s * interval '1 second'
+                        AND coalesce(%(now)s, now()) + %(longest)s * interval '1 second'
        OR m.standing = 'removed' OR NOT m.is_annotator)
   AND (%(project)s IS NULL OR m.project_id = %(project)s)
 ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
@@ -188,11 +191,13 @@ ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
 def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: int = 500) -> int:
     """End open assignments past time limit and grace (expired) or of people who have left (withdrawn).
 
+    One that began while the clock was weeks ahead is past it, too: it would keep its place for as long.
     Return how many were ended. Answers given so far stay in the draft. At most `limit` at once, so that no sweep holds
     many locks for long; the worker sweeps again soon.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SWEPT, {"now": now, "grace": GRACE.total_seconds(), "project": project_id, "limit": limit})
+        spans = {"grace": GRACE.total_seconds(), "longest": LONGEST.total_seconds()}
+        cursor.execute(_SWEPT, {**spans, "now": now, "project": project_id, "limit": limit})
         rows = cursor.fetchall()
         if not rows:
             return 0

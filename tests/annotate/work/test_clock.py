@@ -102,6 +102,20 @@ def test_a_hit_that_was_opened_before_the_clock_was_set_back_an_hour_is_submitte
     assert verify() == []
 
 
+def test_a_hit_that_was_opened_by_a_clock_a_month_ahead_keeps_its_place_no_month(
+    project: Project, annotator: Membership
+) -> None:
+    batch = open_batch(project, time_limit_minutes=60 * 24 * 14)  # the longest
+    first = claimed(annotator)
+    assert places.sweep(limit=10) == 0
+    ahead = timedelta(days=31)
+    Assignment.objects.update(opened_at=F("opened_at") + ahead, due_at=F("due_at") + ahead)
+    assert places.sweep(limit=10) == 1
+    assert fetch(first.uuid).state == Assignment.State.EXPIRED
+    assert batch.hits.filter(places_open=0).count() == 0
+    assert verify() == []
+
+
 def test_ratings_can_be_changed_after_the_servers_clock_was_set_back(
     project: Project, annotator: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
