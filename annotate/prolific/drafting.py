@@ -21,9 +21,9 @@ Status = ProlificStudy.Status
 STUDIES = "/api/v1/studies/"
 FIELDS = ("title", "description", "reward_cents", "estimated_minutes", "places", "most_places", "filters")
 LEASE = timedelta(minutes=5)
+"""Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
 LONGEST_LEASE = timedelta(minutes=15)
 """That of a worker; one that seems to be longer is from before the clock was set back."""
-"""Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
 _CODE_TYPES = {Outcome.NO_CONSENT: "NO_CONSENT", Outcome.FAILED_CHECK: "FAILED_ATTENTION_CHECK"}
 
 
