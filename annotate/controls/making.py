@@ -1,6 +1,6 @@
 """Generating the pool of a batch: known answers, and degraded answers with their originals, for managers to accept."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
@@ -220,6 +220,10 @@ class _Hit:
         return question_id in self.questions and normalise(text) not in self.texts
 
 
+_Control = tuple[int, int]
+"""A live control: its question, and its place among those of the question."""
+
+
 def _count_served(hits: Sequence[_Hit], live: Mapping[int, Sequence[str]], most: int) -> list[int]:
     """Return how many live controls serve each HIT of a passage, at most `most`, where each control serves one HIT.
 
@@ -227,23 +231,43 @@ def _count_served(hits: Sequence[_Hit], live: Mapping[int, Sequence[str]], most:
     other would seem to lack controls that the pool has: so a HIT gives a control up if it finds another (a maximum
     matching by augmenting paths).
     """
-    owners: dict[tuple[int, int], int] = {}
+    owners: dict[_Control, int] = {}
+    closed: set[_Control] = set()  # no HIT that could take these finds another one
+    usable = [
+        [
+            (question, place)
+            for question in hit.questions
+            for place, text in enumerate(live.get(question, ()))
+            if hit.can_show(question, text)
+        ]
+        for hit in hits
+    ]
 
-    def find_control(number: int, tried: set[tuple[int, int]]) -> bool:
-        for question in hits[number].questions:
-            for place, text in enumerate(live.get(question, ())):
-                control = (question, place)
-                if control in tried or not hits[number].can_show(question, text):
+    def find_control(number: int) -> bool:
+        wanted_by: dict[_Control, int] = {}
+        given_up: dict[int, _Control | None] = {number: None}
+        asked = deque([number])
+        while asked:
+            hit = asked.popleft()
+            for control in usable[hit]:
+                if control in wanted_by or control in closed:
                     continue
-                tried.add(control)
-                if control not in owners or find_control(owners[control], tried):
-                    owners[control] = number
+                wanted_by[control] = hit
+                if (owner := owners.get(control)) is None:
+                    free: _Control | None = control
+                    while free is not None:
+                        owners[free] = taker = wanted_by[free]
+                        free = given_up[taker]
                     return True
+                if owner not in given_up:
+                    given_up[owner] = control
+                    asked.append(owner)
+        closed.update(wanted_by)
         return False
 
     for number in range(len(hits)):
         for _ in range(most):
-            if not find_control(number, set()):
+            if not find_control(number):
                 break
     served = Counter(owners.values())
     return [served[number] for number in range(len(hits))]

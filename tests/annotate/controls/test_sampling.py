@@ -1,11 +1,17 @@
+import random
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from annotate.batches.control_plan import ControlPlan
+from annotate.controls import making
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire
+from annotate.controls.sampling import normalise
 from annotate.models import Assignment, Hit, Item, Judgment
 from annotate.quality.evidence import find_quality_scale
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
@@ -202,6 +208,34 @@ def test_a_repeated_making_adds_nothing(project: Project) -> None:
     assert n_before
     assert make_pool(batch=batch, actor=None).n == 0
     assert Item.objects.filter(pool_of=batch).count() == n_before
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_many_controls_serve_hits_as_any_assignment_can(seed: int) -> None:
+    rng = random.Random(seed)
+    live = {question: [f"text {place}" for place in range(rng.randint(0, 3))] for question in range(8)}
+    hits = [
+        making._Hit(
+            questions=tuple(rng.sample(range(8), 2)),
+            texts=frozenset({normalise(f"text {rng.randint(0, 3)}")}),
+        )
+        for _ in range(9)
+    ]
+    most = rng.randint(1, 3)
+    controls = [(question, text) for question, texts in live.items() for text in texts]
+    can_show = np.array([[hit.can_show(*control) for control in controls] for hit in hits for _ in range(most)])
+    matched = maximum_bipartite_matching(csr_array(can_show.reshape(len(hits) * most, len(controls))))
+    served = making._count_served(hits, live, most)
+    assert sum(served) == sum(matched >= 0)
+    assert max(served) <= most
+
+
+def test_a_passage_of_thousands_of_hits_in_a_chain_is_counted_at_once() -> None:
+    """Each HIT shares a question with the next, and the last lacks what all the others would have to pass on."""
+    n = 5_000
+    hits = [making._Hit(questions=(number, number + 1), texts=frozenset()) for number in range(n)]
+    served = making._count_served(hits, {question: ["a text"] for question in range(1, n)}, 1)
+    assert sum(served) == n - 1
 
 
 @pytest.mark.parametrize("seed", range(6))
