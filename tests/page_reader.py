@@ -34,6 +34,50 @@ class Screen:
         return self.tables.get(name, [])
 
 
+@dataclass(frozen=True)
+class Form:
+    """A form of a page, with the values that it is sent with if nobody changes it."""
+
+    method: str
+    action: str
+    values: list[tuple[str, str]]
+    names: list[str]
+    """Of all its fields, those that send nothing yet too."""
+
+
+def read_forms(html: str) -> Iterator[Form]:
+    for form in _Reader.read(html).iter("form"):
+        fields = [
+            (name, *_values(field))
+            for field in form.iter()
+            if field.tag in ("input", "select", "textarea") and (name := field.get("name"))
+        ]
+        yield Form(
+            (form.get("method") or "get").upper(),
+            form.get("action") or "",
+            [(name, value) for name, *values in fields for value in values],
+            list(dict.fromkeys(name for name, *_values in fields)),
+        )
+
+
+def list_links(html: str) -> list[str]:
+    return [link.get("href") or "" for link in _Reader.read(html).iter("a")]
+
+
+def _values(field: Element) -> list[str]:
+    if field.tag == "textarea":
+        return [field.text or ""]
+    if field.tag == "select":
+        options = list(field.iter("option"))
+        chosen = [each for each in options if each.get("selected") is not None]
+        if not chosen and field.get("multiple") is None:
+            chosen = options[:1]
+        return [value if (value := each.get("value")) is not None else each.text or "" for each in chosen]
+    if field.get("type") in ("checkbox", "radio"):
+        return [field.get("value") or "on"] if field.get("checked") is not None else []
+    return [] if field.get("type") in ("file", "submit") else [field.get("value") or ""]
+
+
 def condense(html: str) -> str:
     """The source of a page without the white space that nobody sees, however its templates are laid out."""
     return BESIDE_BLOCKS.sub(r"\1\2", re.sub(r"\s+", " ", html).replace(" >", ">"))

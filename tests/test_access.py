@@ -4,9 +4,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
@@ -14,9 +12,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
-from django.http import FileResponse, HttpResponse
+from django.http import HttpResponse
 from django.test import Client
-from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
@@ -26,9 +23,9 @@ from projects.database.prepared import run
 from projects.models import Membership, Pulse, User
 from tests.access_world import ROUTES, Role, Standing, World, make_world
 from tests.routes import Route, all_routes
+from tests.visiting import SAFE, find_holder, send, undone
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-SAFE = ("GET", "HEAD")
 LEAST_CASES = 3_000
 COUNTS_A_TOKENS_USE = "UPDATE projects_apitoken"
 
@@ -92,62 +89,6 @@ def world(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     with django_db_blocker.unblock(), transaction.atomic():
         yield replace(make_world(), savepoint=transaction.savepoint())
         transaction.set_rollback(True)
-
-
-@cache
-def _handler(csrf: bool) -> ClientHandler:
-    """One for all requests: to set up the middleware takes longer than to answer."""
-    return ClientHandler(enforce_csrf_checks=csrf)
-
-
-class Visitor(Client):
-    """A client that leaves off what Django's does beside a request: it copies the context of every template.
-
-    An error of the site is the answer 500.
-    """
-
-    def request(self, **request: Any) -> Any:
-        return self.handler(self._base_environ(**request))  # type: ignore[attr-defined]
-
-
-def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: bool = False) -> Any:
-    """One request whose statements are undone, so that no request sees another's traces."""
-    client = Visitor()
-    client.handler = _handler(csrf)
-    response: Any
-    if who in world.tokens:
-        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {world.tokens[who]}"
-    elif who != "anonymous":
-        client.cookies["session"] = world.sessions[who]
-    is_json = route.policy is not None and route.policy.answers_json
-    kind = "application/json" if is_json else "application/x-www-form-urlencoded"
-    with undone(world):
-        response = client.generic(method, path, "{}" if is_json and method not in SAFE else "", content_type=kind)
-        if getattr(response, "streaming", False):
-            body, headers = b"".join(response), dict(response.items())
-            if isinstance(response, FileResponse) and response.file_to_stream:
-                response.file_to_stream.close()  # closing the response would end the connection, and this transaction
-            response = HttpResponse(body, status=response.status_code, headers=headers)
-    return response
-
-
-@contextmanager
-def undone(world: World) -> Iterator[None]:
-    """Go back to the world as it was made. A savepoint for each request would take two statements more."""
-    n_callbacks = len(connection.run_on_commit)
-    try:
-        yield
-    finally:
-        connection.needs_rollback = False  # as an error has left it that no transaction of the view has undone
-        connection.savepoint_rollback(world.savepoint)
-        del connection.run_on_commit[n_callbacks:]
-
-
-def find_holder(policy: Policy) -> str:
-    """An identity that has the whole right a policy asks for."""
-    if policy.right is None:
-        return "owner"
-    return "annotator" if policy.right is Right.WORK else "owner"
 
 
 def allowed_methods(world: World, route: Route, path: str) -> set[str]:
