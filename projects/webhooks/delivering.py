@@ -37,8 +37,9 @@ State = Delivery.State
 # as a whole, so that a dead one costs one attempt per pause and holds up nobody else. Projects take turns, so that one
 # whose receivers answer slowly, or not at all, holds up no other, whatever its people send by hand. SKIP LOCKED and the
 # lease keep two workers from sending the same message; a worker that dies leaves a lease that ends. Whoever is told of
-# an event may ask for more at once, so a message waits until a replica has the event. A time that is further ahead than
-# such times ever are is from before the clock was set back, and holds up nothing.
+# an event may ask for more at once, so a message waits until a replica has the event. A time that is more than twice as
+# far ahead as such times are set is from before the clock was set back, and holds up nothing. Twice, because another
+# transaction may have begun later and been faster, and the clocks of hosts differ.
 _CLAIM = """
 UPDATE projects_webhookdelivery d SET leased_until = now() + %(lease)s::interval
 WHERE d.id = (
@@ -46,12 +47,13 @@ WHERE d.id = (
     JOIN projects_webhook w ON w.id = d.webhook_id JOIN projects_project p ON p.id = w.project_id
     LEFT JOIN unnest(%(served)s::bigint[]) WITH ORDINALITY served(project_id, turn) ON served.project_id = p.id
     WHERE d.state = 'waiting' AND p.deleted_at IS NULL
-      AND (d.leased_until IS NULL OR d.leased_until NOT BETWEEN now() AND now() + %(lease)s::interval)
+      AND (d.leased_until IS NULL OR d.leased_until NOT BETWEEN now() AND now() + 2 * %(lease)s::interval)
       AND (d.is_prompt OR NOT statement_timestamp() BETWEEN d.created_at AND d.created_at + %(bound)s::interval
-           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now() OR w.retry_at > now() + %(pause)s::interval))
+           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now()
+                              OR w.retry_at > now() + 2 * %(pause)s::interval))
       AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
                       WHERE other.webhook_id = w.id AND other.state = 'waiting'
-                        AND other.leased_until BETWEEN now() AND now() + %(lease)s::interval)
+                        AND other.leased_until BETWEEN now() AND now() + 2 * %(lease)s::interval)
     ORDER BY served.turn NULLS FIRST, d.is_prompt DESC, w.retry_at NULLS FIRST, d.id
     LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
 RETURNING d.id, (SELECT w.project_id FROM projects_webhook w WHERE w.id = d.webhook_id)
@@ -107,7 +109,7 @@ def _claim() -> int | None:
     seconds = {
         "lease": LEASE.total_seconds(),
         "bound": find_bound(),
-        "pause": LONGEST_PAUSE_SECONDS * (1 + SPREAD),
+        "pause": LONGEST_PAUSE_SECONDS,
     }
     spans = {name: f"{n} seconds" for name, n in seconds.items()}
     with connection.cursor() as cursor:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -240,6 +241,9 @@ def test_a_worker_that_dies_leaves_its_message_to_the_next_one(webhook: Webhook,
     tell(webhook, 2)
     assert delivering._claim() is not None
     assert delivering._claim() is None, "Nobody else sends it, nor a later one before it."
+    # Not even a worker whose transaction began before that of the lease, and waited for it.
+    Delivery.objects.filter(leased_until__isnull=False).update(leased_until=F("leased_until") + timedelta(seconds=2))
+    assert delivering._claim() is None
     Delivery.objects.filter(leased_until__isnull=False).update(leased_until=timezone.now() - timedelta(seconds=1))
     assert delivering.deliver_waiting() == 2
     assert [json.loads(body)["data"]["set"] for _, body in listener.got] == [1, 2]
