@@ -22,8 +22,8 @@ STUDIES = "/api/v1/studies/"
 FIELDS = ("title", "description", "reward_cents", "estimated_minutes", "places", "most_places", "filters")
 LEASE = timedelta(minutes=5)
 """Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
-LONGEST_LEASE = timedelta(minutes=15)
-"""That of a worker; one that seems to be longer is from before the clock was set back."""
+LONGEST_LEASE = timedelta(minutes=30)
+"""Twice that of a worker, whose clock may differ; one that seems longer is from before the clock was set back."""
 _CODE_TYPES = {Outcome.NO_CONSENT: "NO_CONSENT", Outcome.FAILED_CHECK: "FAILED_ATTENTION_CHECK"}
 
 

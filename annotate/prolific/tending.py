@@ -17,7 +17,7 @@ from projects.models import Project
 POLL_EVERY = timedelta(minutes=10)
 POLL_ARRIVALS_AFTER = timedelta(minutes=1)
 """So soon after the last list another is asked for, if somebody has arrived whom the platform has not told of."""
-LEASE = drafting.LONGEST_LEASE
+LEASE = drafting.LONGEST_LEASE / 2
 """A study whose worker died is tended again after this."""
 logger = logging.getLogger(__name__)
 
@@ -112,9 +112,10 @@ def _is_list_due(study: ProlificStudy, now: datetime) -> bool:
 
 @transaction.atomic
 def _lease(pk: int, now: datetime, *, is_prompt: bool) -> bool:
-    # A time that is further ahead than these ever are is from before the clock was set back.
-    is_free = Q(leased_until=None) | Q(leased_until__lt=now) | Q(leased_until__gt=now + LEASE)
-    is_due = Q(retry_at=None) | Q(retry_at__lte=now) | Q(retry_at__gt=now + POLL_EVERY)
+    # Further ahead than these times ever are is one from before the clock was set back; but another worker, whose clock
+    # is ahead or who read it later, may have been faster.
+    is_free = Q(leased_until=None) | Q(leased_until__lt=now) | Q(leased_until__gt=now + drafting.LONGEST_LEASE)
+    is_due = Q(retry_at=None) | Q(retry_at__lte=now) | Q(retry_at__gt=now + 2 * POLL_EVERY)
     free = ProlificStudy.objects.filter(is_free, pk=pk)
     due = free if is_prompt else free.filter(is_due)
     return bool(due.update(leased_until=now + LEASE))

@@ -498,8 +498,9 @@ def test_a_failure_is_shown_and_tried_again_later(
     assert tending.tend_all(now=later + tending.POLL_EVERY) == 2
     assert "unexpected error" in scene.study.error
     assert (other.study.error, person.row.entered_code) == ("", "DONE")
-    ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE, retry_at=None)
-    assert not tending.tend(scene.study.pk, now=later)
+    for until in (later + tending.LEASE, later + tending.LEASE + timedelta(minutes=1)):  # by a clock that is ahead
+        ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=until, retry_at=None)
+        assert not tending.tend(scene.study.pk, now=later)
     ahead = later + timedelta(days=31)  # by a clock that was set back since
     ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=ahead, retry_at=ahead, polled_at=ahead)
     assert tending.tend(scene.study.pk, now=later)
