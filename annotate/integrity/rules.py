@@ -20,13 +20,12 @@ class Rule:
     query: str
 
 
-# An entry that was added to the audit log after that of the consent has an earlier time: the clock was set back in
-# between, and the times of consent and work do not tell which came first.
-_CLOCK_WAS_SET_BACK = """EXISTS (
-    SELECT 1 FROM projects_logentry agreed
-    JOIN projects_logentry later ON later.id > agreed.id AND later.at < agreed.at - interval '1 minute'
-    WHERE agreed.act = 'agree to consent' AND agreed.actor_id = c.membership_id
-      AND agreed.at BETWEEN c.accepted_at AND c.accepted_at + interval '1 minute')"""
+# Consents after which an entry was added to the audit log that has an earlier time: the clock was set back in between,
+# and the times of consent and work do not tell which came first. The log is read once, and only if that is asked.
+_BEFORE_THE_CLOCK_WAS_SET_BACK = """
+    SELECT actor_id, at FROM (
+        SELECT actor_id, act, at, min(at) OVER (ORDER BY id DESC) AS earliest_later FROM projects_logentry) entry
+    WHERE act = 'agree to consent' AND earliest_later < at - interval '1 minute'"""
 CONSENT = (
     # Consent versions have ascending ids, and a later withdrawal doesn't make earlier work wrong. Times are those at
     # which transactions begin: one that takes a HIT may begin before the consent is stored and see it nevertheless,
@@ -36,13 +35,16 @@ CONSENT = (
         "Annotators served by a batch that requires consent have agreed to that version or a newer one, and not "
         "withdrawn.",
         "assignment",
-        f"""SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
+        f"""WITH doubtful AS MATERIALIZED ({_BEFORE_THE_CLOCK_WAS_SET_BACK})
+           SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
            JOIN annotate_assignment a ON a.hit_id = h.id
            WHERE b.consent_id IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM projects_consentacceptance c
                WHERE c.membership_id = a.annotator_id AND c.consent_id >= b.consent_id
                  AND (c.withdrawn_at IS NULL OR c.withdrawn_at > a.opened_at)
-                 AND (c.accepted_at <= a.opened_at + interval '1 minute' OR {_CLOCK_WAS_SET_BACK}))""",
+                 AND (c.accepted_at <= a.opened_at + interval '1 minute' OR EXISTS (
+                     SELECT 1 FROM doubtful WHERE doubtful.actor_id = c.membership_id
+                       AND doubtful.at BETWEEN c.accepted_at AND c.accepted_at + interval '1 minute')))""",
     ),
     Rule(
         "taken_out_stays_out",

@@ -16,6 +16,7 @@ from pytest_django import Settings
 from annotate import places
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
+from annotate.integrity.rules import CONSENT
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice, SurveyResponse
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
@@ -239,6 +240,26 @@ def test_verify_believes_no_times_from_before_a_clock_was_set_back(batch: Batch,
     assert [breach.rule for breach in verifying.verify()] == ["work_under_consent"]
     LogEntry.objects.create(**entry, act=Act.ANSWER_REJECTION)
     assert verifying.verify() == []
+
+
+def test_verify_reads_the_audit_log_once_where_a_newer_consent_came_after_the_work(
+    batch: Batch, annotator: Membership
+) -> None:
+    """Read for each assignment, a log of 100,000 entries would take minutes."""
+    ConsentAcceptance.objects.filter(membership=annotator).update(accepted_at=timezone.now() + timedelta(hours=1))
+    rate(annotator, 3)
+    (rule,) = (each for each in CONSENT if each.name == "work_under_consent")
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {rule.query}")
+        (((top,),),) = cursor.fetchall()
+    assert top["Plan"]["Actual Rows"] == 3
+    assert list_log_reads(top["Plan"]) == [1]
+
+
+def list_log_reads(plan: dict[str, Any]) -> list[int]:
+    """How often each part of a plan that reads the audit log does so."""
+    own = [plan["Actual Loops"]] if plan.get("Relation Name") == LogEntry._meta.db_table else []
+    return own + [n for each in plan.get("Plans", ()) for n in list_log_reads(each)]
 
 
 def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
