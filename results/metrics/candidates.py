@@ -72,7 +72,8 @@ class ScoresBySource:
                 keys += self._find_keys(source, start, stop, n)
             first += n
         found = self.rows.in_bulk(keys)
-        return [found[pk] for pk in keys]
+        # Scores go with their run, which may have been deleted since their keys were read.
+        return [found[pk] for pk in keys if pk in found]
 
     def _find_keys(self, source: str, start: int, stop: int, n: int) -> list[int]:
         """Return the keys of some of the n scores of a source, those of its second half from the end."""

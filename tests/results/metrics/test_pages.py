@@ -23,6 +23,7 @@ from projects.web.lists import paginate
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
 from results.metrics import computing, run_views
+from results.metrics.candidates import ScoresBySource
 from results.models import MetricRun, ScoreFile
 from results.score_import import importing
 from results.studies.metrics_chosen import make_labels
@@ -135,6 +136,22 @@ def test_scores_by_source_are_in_the_order_of_all_of_them_on_every_page(
     assert len(shown) == 45
     filtered = read(client.get(url, {"sort": sort, "source": "b c"}).content.decode())
     assert {row["Source"] for row in filtered.rows("Candidates with their scores")} == {"b c"}
+
+
+def test_scores_by_source_of_a_run_that_is_deleted_meanwhile_are_none(
+    corpus: Project, researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = compute(corpus, researcher)
+    scores = ScoresBySource(run.scores.all(), is_descending=False)
+    find_keys = scores._find_keys
+
+    def find_and_delete(*args: Any) -> list[int]:
+        found = find_keys(*args)
+        run.scores.all().delete()
+        return found
+
+    monkeypatch.setattr(scores, "_find_keys", find_and_delete)
+    assert scores[0:4] == []
 
 
 def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
