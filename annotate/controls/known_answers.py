@@ -48,10 +48,12 @@ class Known:
 def find_quality_criteria(batch: Batch) -> list[Criterion]:
     """Return the criteria used to check annotators, or all of them if the rubric marks none.
 
-    Categories without an order are none of them: which one an answer as good as a reference deserves is not known.
+    Categories without an order are left out, also if the rubric marks no other one: which category an answer as good as
+    a reference deserves is not known.
     """
-    criteria = [each for each in batch.rubric.criteria.order_by("position") if each.has_order]
-    return [criterion for criterion in criteria if criterion.used_for_quality] or criteria
+    criteria = list(batch.rubric.criteria.order_by("position"))
+    chosen = [criterion for criterion in criteria if criterion.used_for_quality] or criteria
+    return [criterion for criterion in chosen if criterion.has_order]
 
 
 def high_range(criteria: Sequence[Criterion]) -> Ranges:

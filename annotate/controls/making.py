@@ -69,15 +69,15 @@ class Generated:
 
 
 def check_can_make(batch: Batch) -> None:
-    """Raise Refused without a plan, for an imported, closed or archived batch, and for one of categories alone."""
+    """Raise Refused without a plan, for an imported, closed or archived batch, or with only categories to check."""
     if ControlPlan.read(batch.control_plan).is_empty:
         raise Refused("This batch shows no controls. Set how many first.")
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
         raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
     if not find_quality_criteria(batch):
         raise Refused(
-            "Controls have a correct rating, and the points of every criterion of this batch are categories without an "
-            "order. Add a criterion with an order, such as correctness, to the rubric of the next batch."
+            "Controls have a correct rating, and the criteria by which this batch checks annotators are categories "
+            "without an order. Add a criterion with an order, such as correctness, to the rubric of the next batch."
         )
 
 

@@ -17,7 +17,7 @@ from annotate.quality.evidence import find_quality_scale
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from measures.rubric_presets import CORRECTNESS
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.controls.controlled_batches import fetch_items, make_controlled, make_places, take, work
 from tests.annotate.open_batches import assert_equation
@@ -266,7 +266,10 @@ def test_categories_have_no_correct_rating_that_a_control_could_check(project: P
     scale = find_quality_scale(project)
     assert scale is not None
     assert (set(scale.keys), scale.low, scale.high) == ({"correctness"}, 1.0, 5.0)
-    create_rubric(project, name="One", preset="custom", criteria=[error])
-    alone = make_batch(project, controls=ControlPlan(known_per_hit=1))
-    with pytest.raises(Refused, match="categories without an order"):
-        make_pool(batch=alone, actor=None)
+    # Nor does a criterion stand in that the rubric does not mark.
+    for name, criteria in (("One", [error]), ("Unmarked", [error, *CORRECTNESS.criteria])):
+        create_rubric(project, name=name, preset="custom", criteria=criteria)
+        Criterion.objects.filter(rubric__project=project, key="correctness").update(used_for_quality=False)
+        alone = make_batch(project, controls=ControlPlan(known_per_hit=1))
+        with pytest.raises(Refused, match="are categories without an order"):
+            make_pool(batch=alone, actor=None)
