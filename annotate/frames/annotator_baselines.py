@@ -7,7 +7,7 @@ import pandas as pd
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.rating_patterns import execute_analytic, select_counted
-from annotate.models.conditions import is_judgeable, is_known
+from annotate.models.conditions import is_judgeable, is_known, is_turned
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
@@ -47,7 +47,7 @@ GROUP BY m.pseudonym, j.value
 # Judgments of controls have no candidate, so the statement above cannot meet them; they are added from the same
 # batches.
 _CONTROLS = f"""UNION ALL
-SELECT m.pseudonym, CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
+SELECT m.pseudonym, CASE WHEN {is_turned("cr")} THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
 FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
 JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
-from annotate.models.conditions import is_counted, is_judgeable
+from annotate.models.conditions import is_counted, is_judgeable, is_turned
 from measures.patterns import Patterns
 from projects.models import Membership
 
@@ -205,14 +205,14 @@ _BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
 
 
 # Judgments of one criterion come from the index that has their values in the order of candidates, so that they are
-# grouped as they are read. That takes a comparison with one id, and no join; whether it is reversed is asked once.
+# grouped as they are read. That takes a comparison with one id, and no join; whether it is turned is asked once.
 _ONE = "j.criterion_id = (%(criteria)s::bigint[])[1]"
 _TURN = "(SELECT {} FROM projects_criterion cr WHERE cr.id = (%(criteria)s::bigint[])[1])"
-_VALUE_OF_ONE = f"""CASE WHEN {_TURN.format("cr.is_reversed")}
+_VALUE_OF_ONE = f"""CASE WHEN {_TURN.format(is_turned("cr"))}
                 THEN {_TURN.format("cr.low + cr.high")} - j.value ELSE j.value END"""
 _SEVERAL = "j.criterion_id = ANY(%(criteria)s)"
 _CRITERION = "JOIN projects_criterion cr ON cr.id = j.criterion_id"
-_VALUE_OF_SEVERAL = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
+_VALUE_OF_SEVERAL = f"CASE WHEN {is_turned('cr')} THEN cr.low + cr.high - j.value ELSE j.value END"
 
 
 # DISTINCT ON keeps the newest judgment (the greatest id) of each annotator, candidate and criterion key.

@@ -199,6 +199,12 @@ def is_under_way(batch: str) -> str:
     return f"{_alias(batch)}.state IN ('open', 'paused')"
 
 
+def is_turned(criterion: str) -> str:
+    """Return SQL: whether values are turned round so that more is better; turned categories would be other ones."""
+    c = _alias(criterion)
+    return f"({c}.is_reversed AND ({c}.level <> 'nominal' OR {c}.high - {c}.low < 2))"
+
+
 def is_collected(batch: str) -> str:
     """Return SQL: whether a batch is rated in the app and was not imported."""
     return f"{_alias(batch)}.kind <> 'imported'"

@@ -2,17 +2,20 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Adjudication, Judgment
 from annotate.reviews.adjudication import set_rule
 from measures.rubric import FIVE_POINTS, NO_ORDER, CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric
+from results.disagreements.spread import measure_spread
 from results.models import MetricRun
 from results.scores.gold import fetch_adjudicated
 from results.studies.presentation import list_warnings
@@ -291,6 +294,28 @@ def test_categories_are_written_as_they_were_chosen_although_their_criterion_is_
     assert fetch_adjudicated(Scope(project=project, criterion=criterion)).tolist() == [1]
     for name in ("README.md", "datasheet.md"):
         assert "candidates with one rating, which are not part of alpha." in read(made, name).decode()
+
+
+def test_categories_agree_across_the_version_of_the_rubric_in_which_they_were_not_reversed_any_more(
+    project: Project,
+) -> None:
+    """The rubric refuses a reversed criterion of categories, so its next version has to untick that."""
+    error = CriterionSpec(
+        key="error", name="Error", statement="", scale=_points(0, 3), reversed=True, level=Level.NOMINAL
+    )
+    candidates = make_candidates(make_question(make_passage(make_dataset(project, "d"))), 2)
+    for spec in (error, replace(error, reversed=False)):
+        rubric = create_rubric(project, name="One", preset="custom", criteria=[spec])
+        person = make_membership(project)
+        judge(project, {each: {person: 3.0} for each in candidates}, rubric=rubric)
+    (criterion,) = criteria_in_use(project)
+    assert len(criterion.ids) == 2
+    spread = measure_spread(Scope(project=project, criterion=criterion))
+    assert (spread.n_items, spread.mean_differing, spread.by_categories) == (2, 0, [(1, 2)])
+    batch = project.batches.earliest("pk")
+    (of_one,) = criteria_in_use(project, batch)
+    baselines = fetch_baselines(Scope(project=project, criterion=of_one, batch=batch), [of_one], with_controls=True)
+    assert baselines["mean"].tolist() == [3.0]
 
 
 def test_categories_have_no_mean_among_the_systems(judged: Project, researcher: Membership, client_of: SignIn) -> None:
