@@ -104,8 +104,9 @@ def _fill_groups(study: ProlificStudy, client: Client) -> str:
 
 
 def _is_list_due(study: ProlificStudy, now: datetime) -> bool:
-    if study.polled_at is None or study.polled_at <= now - POLL_EVERY or study.polled_at > now:
-        return True  # one from the future is of a clock that was set back since
+    # One from a later time than another host's clock is ahead by is of a clock that was set back since.
+    if study.polled_at is None or not now - POLL_EVERY < study.polled_at <= now + POLL_EVERY:
+        return True
     unknown = PanelSession.objects.filter(panel=study.panel_id, submission=None, arrived_at__gt=study.polled_at)
     return study.polled_at <= now - POLL_ARRIVALS_AFTER and unknown.exists()
 

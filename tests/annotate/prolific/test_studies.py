@@ -505,6 +505,7 @@ def test_a_failure_is_shown_and_tried_again_later(
     ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=ahead, retry_at=ahead, polled_at=ahead)
     assert tending.tend(scene.study.pk, now=later)
     assert ProlificStudy.objects.get(pk=scene.study.pk).polled_at == later
+    assert not tending._is_list_due(scene.study, later - timedelta(minutes=1)), "the other host's clock is ahead"
 
 
 def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project: Project, manager: Membership) -> None:
