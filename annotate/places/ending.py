@@ -21,7 +21,7 @@ GRACE = timedelta(seconds=30)
 
 Half a minute covers a slow network and a clock that is a little off, and is too short to be worth waiting for.
 """
-LONGEST = timedelta(days=15)
+BEYOND_ANY_LIMIT = timedelta(days=15)
 """More than any time limit, which is two weeks at most."""
 
 
@@ -181,7 +181,7 @@ SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
 FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
 WHERE a.state = 'open'
   AND (a.due_at NOT BETWEEN coalesce(%(now)s, now()) - %(grace)s * interval '1 second'
-                        AND coalesce(%(now)s, now()) + %(longest)s * interval '1 second'
+                        AND coalesce(%(now)s, now()) + %(beyond)s * interval '1 second'
        OR m.standing = 'removed' OR NOT m.is_annotator)
   AND (%(project)s IS NULL OR m.project_id = %(project)s)
 ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
@@ -196,7 +196,7 @@ def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: 
     many locks for long; the worker sweeps again soon.
     """
     with connection.cursor() as cursor:
-        spans = {"grace": GRACE.total_seconds(), "longest": LONGEST.total_seconds()}
+        spans = {"grace": GRACE.total_seconds(), "beyond": BEYOND_ANY_LIMIT.total_seconds()}
         cursor.execute(_SWEPT, {**spans, "now": now, "project": project_id, "limit": limit})
         rows = cursor.fetchall()
         if not rows:

@@ -17,21 +17,20 @@ logger = logging.getLogger(__name__)
 
 
 def may_delete_unnamed() -> bool:
-    """Return whether files that no row names may be deleted; if not, log why."""
+    """Return whether files that no row names may be deleted; if not, log why. The first one to ask gets the files."""
+    if not _find_path().exists():
+        with suppress(OSError):  # before there are files
+            _write(_find_path(), _read_identity())
     if reason := explain_other():
         logger.error(reason)
     return not reason
 
 
 def explain_other() -> str:
-    """Return what is wrong if the stored files belong to another database; the first one that asks gets them."""
-    path, identity = _find_path(), _read_identity()
-    if not path.exists():
-        # A check may be run by somebody who may not write, or before there are files.
-        with suppress(OSError):
-            _write(path, identity)
-        return ""
-    if path.read_text(encoding="ascii") == identity:
+    """Return what is wrong if the stored files belong to another database; nothing if they belong to none yet."""
+    path = _find_path()
+    # A check does not say whose they are: it may be run by another user, whose file the worker could not read.
+    if not path.exists() or path.read_text(encoding="ascii") == _read_identity():
         return ""
     return (
         f"The stored files in {path.parent} belong to another database than that of the site, so none is deleted that "

@@ -121,6 +121,13 @@ def test_a_site_on_another_database_deletes_no_stored_files(
     assert (tidy(), verify()) == ([], [])
 
 
+def test_a_check_does_not_say_whose_the_files_are(folder: Path, project: Project) -> None:
+    """The worker could not read what root has written."""
+    assert (verify(), [*folder.parent.glob("database*")]) == ([], [])
+    result_tasks.tidy_trainings()
+    assert [path.name for path in folder.parent.glob("database*")] == ["database"]
+
+
 def test_a_check_before_there_are_files_creates_no_folder(folder: Path) -> None:
     """It would belong to root, if root runs it."""
     folder.rmdir()
