@@ -98,5 +98,6 @@ def _rubric_form(
     request: ProjectRequest, form: RubricForm, criteria: BaseCriterionFormSet, *, was_sent: bool = True
 ) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "criteria": criteria, "presets": PRESETS.values()}
+    context["is_first"] = rubrics.current_rubric(request.project) is None
     context["n_errors"] = count_wrong_fields(form, criteria) if was_sent else 0
     return render(request, "projects/rubric/new.html", context)

@@ -30,6 +30,7 @@ class ProjectState:
 
     project: Project
     has_candidates: bool
+    has_rubric: bool
     n_annotators: int
     batches: list[Batch]
     progress: dict[int, Progress]
@@ -74,7 +75,7 @@ class ProjectState:
 def find_next_step(state: ProjectState, *, can_manage: bool) -> NextStep:
     """Return what a manager has to do or, failing that, what the project waits for; only managers get the link."""
     # While annotators still work on the open batches, that comes before what follows them, even if a draft waits.
-    to_do = _import_candidates(state) or _make_batch(state) or _invite(state)
+    to_do = _import_candidates(state) or _define_rubric(state) or _make_batch(state) or _invite(state)
     # People wait for their pay; without pay, nothing depends on the approval.
     if to_do is None and state.is_paid:
         to_do = _approve(state)
@@ -173,8 +174,23 @@ def _open_draft(state: ProjectState) -> NextStep | None:
     )
 
 
+def _needs_batch(state: ProjectState) -> bool:
+    return not state.batches and not (state.has_archive and state.n_counted)
+
+
+def _define_rubric(state: ProjectState) -> NextStep | None:
+    if state.has_rubric or not _needs_batch(state):
+        return None
+    return NextStep(
+        "Define the rubric",
+        "Annotators rate candidates on the criteria of the rubric. Choose a preset or define your own.",
+        reverse("projects:rubric-show", args=[state.project.slug]),
+        "Go to Rubric",
+    )
+
+
 def _make_batch(state: ProjectState) -> NextStep | None:
-    if state.batches or (state.has_archive and state.n_counted):
+    if not _needs_batch(state):
         return None
     return NextStep(
         "Create a batch",

@@ -15,6 +15,7 @@ from annotate.models.conditions import has_left, is_active_annotator, is_let_in,
 from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
 from projects.models import Membership, Project
+from projects.rubric.rubrics import current_rubric
 from results.overview.next_step import NextStep, ProjectState, find_next_step
 from results.overview.shortfall import find_shortfall
 from results.overview.timeline import Timeline, build_timeline
@@ -73,6 +74,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     state = ProjectState(
         project,
         bool(data.candidates),
+        current_rubric(project) is not None,
         n_annotators,
         batches,
         progress,

@@ -51,6 +51,13 @@ def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project)
     assert next_step(project).text == "All requested judgments are complete."
 
 
+def test_a_project_without_a_rubric_is_told_to_define_one(project: Project) -> None:
+    make_corpus(project, n_candidates=3)
+    project.rubrics.all().delete()
+    step = next_step(project)
+    assert (step.title, step.url) == ("Define the rubric", f"/p/{project.slug}/rubric/")
+
+
 def test_what_is_left_in_paused_batches_is_no_annotation_in_progress(project: Project) -> None:
     """A batch stays open after its last HIT, and one whose HITs no one can take does too."""
     make_membership(project)
