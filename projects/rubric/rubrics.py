@@ -36,6 +36,16 @@ class CriterionOnPage:
     points: tuple[dict[str, object], ...]
     marks: tuple[dict[str, object], ...] = ()
     """The points that have a label or an explanation."""
+    has_order: bool = True
+
+    @property
+    def listed_points(self) -> tuple[dict[str, object], ...]:
+        """The points as a list shows them: the best first, categories without an order as on the buttons."""
+        return self.points[::-1] if self.has_order else self.points
+
+    @property
+    def listed_marks(self) -> tuple[dict[str, object], ...]:
+        return self.marks[::-1] if self.has_order else self.marks
 
     @property
     def has_buttons(self) -> bool:
@@ -115,6 +125,7 @@ def describe_on_page(criterion: Criterion) -> CriterionOnPage:
         scale=scale,
         points=points,
         marks=tuple(_point(*anchor) for anchor in sorted(texts.items())),
+        has_order=criterion.has_order,
     )
 
 

@@ -12,7 +12,7 @@ PAGE = "/p/bridges/rubric/"
 WARNS = "of the scale, {} no label, while other values have."
 
 
-def _save(client: Client, low: int, high: int, anchors: str) -> str:
+def _save(client: Client, low: int, high: int, anchors: str, *, level: str = "") -> str:
     sent = {
         "name": "Correctness",
         "based_on": Criterion.objects.latest("rubric__version").rubric.version,
@@ -26,6 +26,7 @@ def _save(client: Client, low: int, high: int, anchors: str) -> str:
                 "low": low,
                 "high": high,
                 "anchors": anchors,
+                "level": level,
             }.items()
         },
     }
@@ -44,3 +45,12 @@ def test_a_scale_whose_ends_have_no_label_is_named(
     assert f"6, at the end {WARNS.format('has')}" in _save(client, 1, 6, labels)
     assert "no label" not in client_of(researcher).get(PAGE).content.decode()
     assert "no label" not in _save(client, 0, 6, "")
+
+
+def test_categories_are_listed_as_on_the_buttons(manager: Membership, client_of: SignIn) -> None:
+    """The best point of a scale comes first; categories without an order have no best."""
+    client = client_of(manager)
+    page = _save(client, 1, 3, "1: Low\n2: Middle\n3: High")
+    assert page.index("<strong>High") < page.index("<strong>Low")
+    page = _save(client, 1, 3, "1: Low\n2: Middle\n3: High", level="nominal")
+    assert page.index("<strong>Low") < page.index("<strong>High")
