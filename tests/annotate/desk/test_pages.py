@@ -264,15 +264,15 @@ def test_how_long_a_hit_takes_goes_by_ones_own_pace(
         submit(member)
     Assignment.objects.filter(annotator=other_annotator).update(active_seconds=3000)
     client = client_of(annotator)
-    estimate = "It takes about 1 minute, estimated from the length of the texts."
-    assert estimate in read_text(client)
+    estimate = "HIT takes about 1 minute, estimated from the length of the texts."
+    assert f"A {estimate}" in read_text(client)
     Assignment.objects.filter(annotator=annotator).update(active_seconds=240)
     assert "You usually take about 4 minutes." in read_text(client)
     assert estimate not in read_text(client)
     Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
     assert estimate in read_text(client)
     claim(annotator)  # the same is told of the HIT that is open
-    assert estimate in read_text(client)
+    assert f"This {estimate}" in read_text(client)
     Assignment.objects.submitted().filter(annotator=annotator).update(has_odd_times=False)
     assert "You usually take about 4 minutes." in read_text(client)
 

@@ -91,7 +91,7 @@ def test_a_hit_shown_one_at_a_time_counts_all_of_its_answers(
     open_batch(project, n_hits=1, n_items=5, presentation=Batch.Presentation.ONE)
     Candidate.objects.update(text="c" * 6000)
     page = read_text(client_of(annotator), f"/p/bridges/work/{claim(annotator)}/")
-    assert "It takes about 26 minutes, estimated from the length of the texts." in page
+    assert "This HIT takes about 26 minutes, estimated from the length of the texts." in page
 
 
 def test_a_hit_whose_texts_are_all_withdrawn_says_no_time(
@@ -136,7 +136,7 @@ def test_an_invitation_says_how_long_others_take_once_that_is_known(
         assert measure_pace(project).n_hits == n
         submit_in(annotator, 180)
         Assignment.objects.update(submitted_at=timezone.now() - timedelta(days=n))
-    assert "It usually takes others about 3 minutes." in read_text(Client(), link)
+    assert "A HIT usually takes others about 3 minutes." in read_text(Client(), link)
 
 
 def test_an_invitation_to_a_project_without_batches_says_the_projects_pay(project: Project, link: str) -> None:
@@ -146,6 +146,12 @@ def test_an_invitation_to_a_project_without_batches_says_the_projects_pay(projec
     assert "minute" not in page
     Project.objects.update(cents_per_hit=0, cents_per_item=0)
     assert "They aren't paid." in read_text(Client(), link).replace("&#x27;", "'")
+
+
+def test_a_time_without_a_pay_before_it_says_what_takes_it(project: Project, link: str) -> None:
+    open_batch(project, n_hits=1)
+    page = read_text(Client(), link).replace("&#x27;", "'")
+    assert "They aren't paid. A HIT takes about 1 minute, estimated from the length of the texts." in page
 
 
 def test_only_annotators_see_the_pay(project: Project, owner: Membership) -> None:
