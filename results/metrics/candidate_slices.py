@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from django.db.models import Exists, OuterRef
+
 from measures.metrics import Answers, Metric
 from projects.models import Candidate, Passage, Project, Question, Reference
 
@@ -21,6 +23,12 @@ class Slice:
 
 def count_candidates(project: Project) -> int:
     return Candidate.objects.judgeable_in(project).count()
+
+
+def count_without_reference(project: Project) -> int:
+    """Return how many candidates belong to questions without any reference."""
+    references = Reference.objects.filter(question=OuterRef("question"))
+    return Candidate.objects.judgeable_in(project).filter(~Exists(references)).count()
 
 
 def read_answers(

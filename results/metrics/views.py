@@ -17,7 +17,7 @@ from projects.jobs.pages import REFRESH_SECONDS
 from projects.models import Project
 from projects.tables.responses import answer_table
 from results.metrics import computing
-from results.metrics.candidate_slices import count_candidates
+from results.metrics.candidate_slices import count_candidates, count_without_reference
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported
@@ -87,6 +87,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         "refusals": refusals,
         "warnings": _list_warnings(project),
         "n_candidates": count_candidates(project),
+        "n_without_reference": count_without_reference(project),
         "not_imported": explain_not_imported(),
     }
     is_wrong = bool(form.errors or refusals)

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import Settings
 
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project, Reference
 from projects.web import uploads
 from projects.web.body_questions import QUESTION, Question
 from projects.web.lists import paginate
@@ -28,7 +28,7 @@ from results.models import MetricRun, ScoreFile
 from results.score_import import importing
 from results.studies.metrics_chosen import make_labels
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.previews import confirm, find_seal
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex, read_caption
@@ -53,6 +53,18 @@ def corpus(project: Project) -> Project:
 
 def address(name: str, project: Project, *args: Any) -> str:
     return reverse(f"results:{name}", args=[project.slug, *args])
+
+
+def test_candidates_without_a_reference_are_counted_before_metrics_are_computed(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    def read_lede() -> str:
+        return condense(client_of(researcher).get(address("metric-new", corpus)).content.decode())
+
+    assert "1 of them has no reference and will get no score" in read_lede()
+    Reference.objects.all().delete()
+    n = Candidate.objects.judgeable_in(corpus).count()
+    assert f"{n} of them have no reference and will get no score" in read_lede()
 
 
 def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
