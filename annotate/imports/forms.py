@@ -58,7 +58,7 @@ class UploadForm(forms.Form):
         label="File",
         max_length=None,
         help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet, MOCHA's JSON, or exports of Argilla, Label Studio, "
-        "Potato and DuReader. Several Parquet files of one data set can be chosen together. You see a preview before "
+        "Potato and DuReader. Several Parquet files of one dataset can be chosen together. You see a preview before "
         "anything is stored.",
     )
     kind = forms.ChoiceField(

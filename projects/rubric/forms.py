@@ -44,7 +44,8 @@ class CriterionForm(forms.Form):
             (Criterion.Kind.ORDINAL, "Points"),
             (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100"),
         ],
-        help_text="Points have the ends that you choose. A slider takes any number from 0 to 100, with decimals.",
+        help_text="Points are the whole numbers from a lowest to a highest value. A slider takes any number from 0 to "
+        "100, with decimals.",
     )
     low = forms.IntegerField(
         label="Lowest value",
@@ -74,8 +75,8 @@ class CriterionForm(forms.Form):
         label="Level of measurement",
         choices=[("", "the usual one of the scale"), *Criterion.Level.choices],
         required=False,
-        help_text="Used for agreement by default; other levels can be selected there. Usual are ordinal for points, "
-        "nominal for two points and interval for a slider. Choose nominal for categories without an order, such as "
+        help_text="Used for agreement by default; other levels can be selected there. Points are usually "
+        "ordinal, two points nominal, and a slider interval. Choose nominal for categories without an order, such as "
         "kinds of errors.",
     )
     is_reversed = forms.BooleanField(label="Reversed (lower is better)", required=False)

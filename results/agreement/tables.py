@@ -101,7 +101,8 @@ def tabulate_annotators(figures: Figures, *, criterion: str) -> list[Table]:
             for name, pair in figures["by_type"]
         ]
         caption = "Agreement of each pair of annotators by question type"
-        counted = f"{judged}{len(rows):,} pairs and types; {method}"
+        n = plural(len(rows), "1 pair and type", f"{len(rows):,} pairs and types")
+        counted = f"{judged}{n}; {method}"
         title = "Annotator pairs by question type"
         tables.append(Table("pairs-by-type", title, columns, rows, f"{caption} ({counted}).", n_keys=3))
     if figures["people"]:
