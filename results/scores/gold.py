@@ -1,6 +1,6 @@
 """Gold scores of a scope by every rule: their distribution by dataset, split and source, and how the rules differ."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -12,14 +12,15 @@ from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.models import Adjudication
-from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT
+from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT, VALUE
 from measures.correlation import kendall, spearman
 from measures.gold_rules import GoldRule
 from measures.gold_scores import MEAN, SD, N, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.rounding import ON_SCALE
 from measures.rubric import ScaleKind
-from projects.models import Project
+from projects.models import Criterion, Project
+from projects.rubric.rubrics import describe_on_page
 from results.scope.excluded import count_inclusion
 from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 
@@ -51,6 +52,15 @@ class Distribution:
     whole: Part | None = None
     parts: dict[str, list[Part]] | None = None
     n_parts: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Categories:
+    """How often each category was chosen, in all and in the parts of each breakdown."""
+
+    names: tuple[str, ...]
+    whole: list[int]
+    parts: dict[str, list[tuple[str, list[int]]]]
 
 
 @dataclass(frozen=True)
@@ -94,8 +104,28 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
             for rule, gold in golds.items()
         ],
         "correlations": [_correlate(*pair, golds) for pair in combinations(GoldRule, 2)],
+        "categories": None if scope.criterion.has_order else count_categories(frame, scope.criterion, facets),
         "entering": count_inclusion(scope).as_dict(),
     }
+
+
+def count_categories(frame: pd.DataFrame, criterion: CriterionInUse, facets: Mapping[str, pd.Series]) -> Categories:
+    """Return how many ratings are of each category; of a long scale only those that were chosen are listed."""
+    low, high = criterion.low, criterion.high
+    points = range(low, high + 1) if high - low < MOST_POINTS else sorted({int(value) for value in frame[VALUE]})
+    newest = Criterion.objects.filter(pk__in=criterion.ids).order_by("-rubric__version").first()
+    labels = {point["value"]: point["label"] for point in describe_on_page(newest).marks} if newest else {}
+    parts = {}
+    for name, facet in facets.items():
+        groups = frame.groupby(facet.reindex(frame[UNIT]).to_numpy())[VALUE]
+        found = [(str(part), _count_points(values, points)) for part, values in groups]
+        parts[name] = sorted(sorted(found, key=lambda part: -sum(part[1]))[:MOST_PARTS])
+    names = tuple(f"{point} {labels[point]}" if labels.get(point) else str(point) for point in points)
+    return Categories(names, _count_points(frame[VALUE], points), parts)
+
+
+def _count_points(values: pd.Series, points: Iterable[int]) -> list[int]:
+    return [int((values == point).sum()) for point in points]
 
 
 def fetch_adjudicated(scope: Scope) -> pd.Series:

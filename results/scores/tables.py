@@ -22,6 +22,8 @@ def tabulate_golds(figures: Figures, *, criterion: str, rule: GoldRule, by: str)
     """Return the rank correlations of the methods, and the distribution of the scores by one of them."""
     basis = f"criterion: {criterion.rstrip('. ')}; n = {figures['n_candidates']:,} candidates"
     tables = [_tabulate_methods(figures, basis)]
+    if categories := figures.get("categories"):
+        tables.append(_tabulate_categories(categories, criterion, by=by))
     shown = choose_rule(figures, rule)
     if not shown["undefined"]:
         tables.append(_tabulate_distribution(shown, basis, rule=rule, by=by))
@@ -41,6 +43,21 @@ def _tabulate_methods(figures: Figures, basis: str) -> Table:
     ]
     caption = f"Rank correlation of methods to aggregate the judgments of a candidate ({basis}; no intervals)."
     return Table("methods", "Rank correlation of aggregation methods", columns, rows, caption)
+
+
+def _tabulate_categories(categories: Figures, criterion: str, *, by: str) -> Table:
+    columns = [
+        Column("part", capfirst(by)),
+        Column("n", "Ratings", "count"),
+        *(Column(f"category-{place}", name, "count") for place, name in enumerate(categories["names"])),
+    ]
+    rows: list[list[Value]] = [
+        [name or "unspecified", sum(counts), *counts] for name, counts in categories["parts"][by]
+    ]
+    whole = categories["whole"]
+    caption = f"Ratings by category and {by} (criterion: {criterion.rstrip('. ')}; n = {sum(whole):,} ratings)."
+    foot: list[list[Value]] = [["All", sum(whole), *whole]]
+    return Table("categories", "Ratings by category", columns, rows, caption, foot=foot, label="ratings-by-category")
 
 
 def _tabulate_distribution(shown: Figures, basis: str, *, rule: GoldRule, by: str) -> Table:

@@ -210,6 +210,30 @@ def test_disagreements_on_categories_count_pairs_of_ratings_that_differ(
     assert "std. dev" not in batch.casefold().replace("std. dev. of", "")
 
 
+def test_human_scores_count_categories_in_place_of_means(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    Criterion.objects.filter(key="error").update(anchors=[{"value": 3, "text": "Off topic: of something else"}])
+    client = client_of(researcher)
+    pages = {
+        key: client.get("/p/bridges/scores/", {"criterion": key, "by": "source"}).content.decode()
+        for key in ("quality", "error")
+    }
+    for title in ("Mean gold score", "Mean std. dev.", "Comparison of aggregation methods", "Score distribution"):
+        assert [title in page for page in pages.values()] == [True, False], title
+    found = read_page(pages["error"])
+    # Of the two annotators, one took the first candidate, of “good”, to be off topic.
+    columns = ("Source", "Ratings", "0", "1", "2", "3 Off topic")
+    assert [[row[name] for name in columns] for row in found.rows("Ratings by category")] == [
+        ["bad", "8", "0", "0", "0", "8"],
+        ["good", "8", "7", "0", "0", "1"],
+        ["All", "16", "7", "0", "0", "9"],
+    ]
+    assert not {"Mean", "Median", "Gold score"} & set(found.rows("Candidates with their scores")[0])
+    file = client.get("/p/bridges/scores/tables/categories.csv", {"criterion": "error"}).text
+    assert file.splitlines()[0] == "Dataset,Ratings,0,1,2,3 Off topic"
+
+
 def test_adjudication_shows_no_mean_of_categories(judged: Project, manager: Membership, client_of: SignIn) -> None:
     client = client_of(manager)
     for key, label in (("quality", "Scores 1 to 5, mean 3"), ("error", "2 ratings, not all of one category")):
