@@ -79,6 +79,7 @@ class ReplicationForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name in ("first", "second"):
             self.fields[name].queryset = project.batches.all()  # type: ignore[attr-defined]
+        self.has_two_batches = len(project.batches.values("pk")[:2]) == 2
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

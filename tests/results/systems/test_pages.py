@@ -390,3 +390,13 @@ def test_charts_hold_the_figures_of_the_pages(
     assert len(rows("planner/charts/widths.csv")) == 18
     for path in ("charts/parts.svg", "systems/charts/pairs.svg", "planner/charts/widths.svg"):
         assert client.get(SCORES + path).content.startswith(b"<svg")
+
+
+def test_a_replication_is_offered_where_there_are_two_batches(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    candidates = make_candidates(make_question(make_passage(make_dataset(project, "d"))), 2)
+    client = client_of(researcher)
+    for is_offered in (False, True):
+        judge(project, {each: {make_membership(project): 2.0} for each in candidates})
+        assert ("First batch" in client.get(SYSTEMS).content.decode()) == is_offered
