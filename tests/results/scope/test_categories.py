@@ -382,3 +382,13 @@ def test_a_project_of_categories_alone_has_no_systems(
         response = client.get(f"/p/bridges/{url}")
         assert response.status_code == 200, url
         assert SAYS in response.content.decode(), url
+
+
+def test_the_pages_of_human_scores_keep_the_judgments_that_were_chosen(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    page = client.get("/p/bridges/scores/", {"criterion": "fits", "by": "source", "rule": "median"}).content.decode()
+    assert 'href="/p/bridges/scores/disagreements/?criterion=fits"' in page
+    page = client.get("/p/bridges/scores/disagreements/", {"criterion": "fits", "by": "pairs"}).content.decode()
+    assert 'href="/p/bridges/scores/?criterion=fits"' in page
