@@ -28,6 +28,7 @@ from results.models import MetricRun
 from results.reports.reports import METHODS, METHODS_OF
 from results.scope.gold_settings import SEED
 from results.scope.passage_counts import count_effective, warn_of_few_passages
+from results.scope.scopes import warn_of_no_order
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.soft import arrange
@@ -125,7 +126,7 @@ class _Leaderboard:
             "why_no_pairs": why_no_pairs,
             "reliability": store(self.frame.ceiling(self.settings, rows=self.common)),
             "has_simulated": self.frame.has_simulated,
-            "warnings": self._list_warnings() if self.ranked else [],
+            "warnings": self._list_warnings() if self.ranked else self._explain_no_ranks(),
         }
 
     def _list_warnings(self) -> list[str]:
@@ -136,6 +137,16 @@ class _Leaderboard:
         lacking = count_lacking(rows[QUESTION].to_numpy(), rows[SOURCE].to_numpy(str))
         unequal = warn_of_unequal_shares(lacking) if rows[SOURCE].nunique() >= LEAST_PAIRS else ""
         return [*filter(None, (few, unequal)), *list_warnings(self._select(self.ranked), self.settings)]
+
+    def _explain_no_ranks(self) -> list[str]:
+        n = len(self.frame.table)
+        if not self.frame.metrics or not n:
+            return []
+        no_ranks = (
+            f"No metric is ranked: none has scores for at least {100 * LEAST_SHARE:.0f} % of the {n:,} judged "
+            "candidates. Metrics that need a reference give no score to the answers to a question without one."
+        )
+        return [*filter(None, (warn_of_no_order(self.frame.scope.criterion),)), no_ranks]
 
     def _select(self, metrics: list[MetricColumn]) -> Frame:
         return replace(self.frame, metrics=tuple(metrics))

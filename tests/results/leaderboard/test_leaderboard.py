@@ -96,6 +96,22 @@ def test_pairs_differ_by_the_correlations_shown_where_systems_give_several_answe
     assert difference > 0, "the caption says that the higher correlation comes first"
 
 
+def test_a_project_none_of_whose_metrics_has_enough_scores_says_why_none_is_ranked(
+    judged: Project, owner: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    """As where a question has no reference: most metrics then score none of its candidates."""
+    give_scores(judged, owner, "Most", {each.pk: each.pk % 5 / 5 for each in list_candidates(judged)[:17]})
+    says = "No metric is ranked: none has scores for at least 90 % of the 20 judged candidates."
+    assert [says in each for each in compute(judged)["warnings"]] == [True]
+    client = client_of(researcher)
+    client.post(HERE)
+    running.run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True)
+    page = client.get(HERE).content.decode()
+    assert says in page
+    assert "no metric is ranked" in page
+    assert "fewer than three candidates" not in page
+
+
 def test_a_metric_with_few_scores_is_named_and_not_ranked(
     judged: Project, runs: list[MetricRun], owner: Membership
 ) -> None:
