@@ -74,7 +74,8 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     state = ProjectState(
         project,
         bool(data.candidates),
-        current_rubric(project) is not None,
+        # Every batch has a rubric.
+        bool(everything) or current_rubric(project) is not None,
         n_annotators,
         batches,
         progress,
