@@ -6,6 +6,7 @@ from itertools import islice
 
 from django.db.models import Exists, OuterRef
 
+from annotate.frames.kept import keep
 from measures.metrics import Answers, Metric
 from projects.models import Candidate, Passage, Project, Question, Reference
 
@@ -28,7 +29,8 @@ def count_candidates(project: Project) -> int:
 def count_without_reference(project: Project) -> int:
     """Return how many candidates belong to questions without any reference."""
     references = Reference.objects.filter(question=OuterRef("question"))
-    return Candidate.objects.judgeable_in(project).filter(~Exists(references)).count()
+    without = Candidate.objects.judgeable_in(project).filter(~Exists(references))
+    return keep(project, "without_reference", [], without.count)
 
 
 def read_answers(
