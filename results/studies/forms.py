@@ -109,6 +109,8 @@ class StudyForm(FacetsForm):
         self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]
         self.fields["metrics"].initial = list(labels)
         self.fields["criterion"].choices = [(each.key, each.name) for each in self.criteria]  # type: ignore[attr-defined]
+        # No metric can be compared with categories in a way that means something.
+        self.fields["criterion"].initial = next((each.key for each in self.criteria if each.has_order), None)
         self.fields["batch"].queryset = project.batches.exclude(state=Batch.State.DRAFT)  # type: ignore[attr-defined]
         self.fields["gold"].initial = self.defaults["gold"]
         self.fields["stage"].initial = self.defaults["stage"]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -392,3 +393,12 @@ def test_the_pages_of_human_scores_keep_the_judgments_that_were_chosen(
     assert 'href="/p/bridges/scores/disagreements/?criterion=fits"' in page
     page = client.get("/p/bridges/scores/disagreements/", {"criterion": "fits", "by": "pairs"}).content.decode()
     assert 'href="/p/bridges/scores/?criterion=fits"' in page
+
+
+def test_a_new_evaluation_proposes_a_criterion_with_an_order(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    Criterion.objects.filter(key="quality").update(position=9)
+    page = client_of(researcher).get("/p/bridges/studies/new/?kind=correlation").content.decode()
+    first, second = re.findall(r'<option value="(error|fits)"( selected)?', page)
+    assert (first, second) == (("error", ""), ("fits", " selected"))
