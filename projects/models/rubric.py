@@ -95,6 +95,11 @@ class Criterion(models.Model):
         """Whether its points are more than categories, so that they have a mean."""
         return has_order(self.level, self.low, self.high)
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether figures take its values from the other end of the scale, so that more is better."""
+        return self.is_reversed and self.has_order
+
 
 class Instructions(models.Model):
     """One version of what annotators read before they rate, in Markdown."""

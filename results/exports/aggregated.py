@@ -82,8 +82,7 @@ def select_adjudicated() -> str:
 
 
 def _turn(value: str) -> str:
-    # The code of a category is no point from which another one lies as far from the other end.
-    return f"CASE WHEN cr.is_reversed AND cr.has_order THEN cr.low + cr.high - {value} ELSE {value} END"
+    return f"CASE WHEN cr.is_turned THEN cr.low + cr.high - {value} ELSE {value} END"
 
 
 def select_judgments(choices: Choices) -> str:

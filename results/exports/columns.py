@@ -7,6 +7,7 @@ rows would take longer than reading them.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from annotate.models.conditions import is_turned
 from projects.database.csv import guard_sql
 
 Columns = Mapping[str, str]
@@ -96,8 +97,8 @@ def select_criteria() -> str:
 
     What has no order are categories, as `measures.rubric.has_order` says: a nominal criterion of three or more points.
     """
-    return """
-    SELECT cr.id, cr.key, cr.is_reversed, cr.kind AS scale_kind, cr.low, cr.high,
+    return f"""
+    SELECT cr.id, cr.key, cr.is_reversed, {is_turned("cr")} AS is_turned, cr.kind AS scale_kind, cr.low, cr.high,
            cr.key <> ALL (%(nominal)s::text[]) OR cr.high - cr.low < 2 AS has_order
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s AND (%(criterion)s = '' OR cr.key = %(criterion)s)"""

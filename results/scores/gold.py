@@ -131,10 +131,11 @@ def _count_points(values: pd.Series, points: Iterable[int]) -> list[int]:
 def fetch_adjudicated(scope: Scope) -> pd.Series:
     """Return the newest adjudicated score of each candidate, reversed criteria turned."""
     rows = Adjudication.objects.filter(criterion__in=scope.criterion.ids).order_by("pk")
-    columns = rows.values_list("candidate_id", "value", "criterion__is_reversed", "criterion__low", "criterion__high")
     # Rows come oldest first, so a later score of a candidate replaces an earlier one.
-    has_order = scope.criterion.has_order
-    found = {unit: low + high - value if turned and has_order else value for unit, value, turned, low, high in columns}
+    found = {
+        row.candidate_id: row.criterion.low + row.criterion.high - row.value if row.criterion.is_turned else row.value
+        for row in rows.select_related("criterion")
+    }
     return pd.Series(found, dtype="float64", index=pd.Index(list(found), dtype="int64"))
 
 

@@ -10,8 +10,8 @@ from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import find_batch_ids
-from annotate.models.conditions import is_judgeable
-from measures.rubric import Level, ScaleKind
+from annotate.models.conditions import is_judgeable, is_turned
+from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Project
 from results.scope.excluded import Inclusion
@@ -148,8 +148,8 @@ IN_BATCHES = """(cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches
 IS_ASKED = "(cardinality(%(criteria)s::text[]) = 0 OR cr.key = ANY (%(criteria)s))"
 # A criterion is known by its key, over all versions of the rubric; each version has rows of its own.
 ALL_CRITERIA = f"""
-    SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed, {IS_ASKED} AS is_asked,
-           cr.level <> '{Level.NOMINAL}' OR cr.high - cr.low < 2 AS has_order
+    SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed, {is_turned("cr")} AS is_turned,
+           {IS_ASKED} AS is_asked
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s"""
 CRITERIA = f"{ALL_CRITERIA} AND {IS_ASKED}"
@@ -160,8 +160,7 @@ WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
             WHEN %(blind)s AND w.not_blind THEN 'not blind' ELSE '' END"""
 """SQL: why a judgment within the selection is excluded; empty for one that is included."""
 
-# The other end of the scale, so that more is better under every criterion but one of categories, which have no ends.
-SCORE = "CASE WHEN cr.is_reversed AND cr.has_order THEN cr.low + cr.high - j.value ELSE j.value END"
+SCORE = "CASE WHEN cr.is_turned THEN cr.low + cr.high - j.value ELSE j.value END"
 
 
 def first_judgment(reason: str, selection: Selection) -> str:

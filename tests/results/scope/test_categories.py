@@ -321,6 +321,28 @@ def test_categories_are_written_as_they_were_chosen_although_their_criterion_is_
         assert "candidates with one rating, which are not part of alpha." in read(made, name).decode()
 
 
+def test_all_outputs_turn_the_values_of_each_version_of_a_rubric_by_its_own_level(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """Points of a reversed scale under one version, which the next one calls categories: 3 of 0 to 3 was the worst."""
+    points = CriterionSpec(
+        key="error", name="Error", statement="", scale=_points(0, 3), reversed=True, level=Level.ORDINAL
+    )
+    (candidate,) = make_candidates(make_question(make_passage(make_dataset(project, "d"))))
+    for spec, value in ((points, 3.0), (replace(points, reversed=False, level=Level.NOMINAL), 0.0)):
+        rubric = create_rubric(project, name="One", preset="custom", criteria=[spec])
+        judge(project, {candidate: {make_membership(project): value}}, rubric=rubric)
+    first = Criterion.objects.filter(key="error").earliest("pk")
+    Adjudication.objects.create(candidate=candidate, criterion=first, value=3, adjudicator=manager)
+    (criterion,) = criteria_in_use(project)
+    scope = Scope(project=project, criterion=criterion)
+    assert measure_spread(scope).mean_differing == 0
+    assert fetch_adjudicated(scope).tolist() == [0]
+    raw = client_of(manager).get("/p/bridges/export/aggregated.csv").getvalue().decode()
+    for rows in (list(csv.DictReader(raw.splitlines())), table(freeze(project, manager), "aggregated.csv")):
+        assert [row["scores"] for row in rows] == ["0|0"]
+
+
 def test_categories_agree_across_the_version_of_the_rubric_in_which_they_were_not_reversed_any_more(
     project: Project,
 ) -> None:
