@@ -212,6 +212,26 @@ CROWDED = """() => {
 """What of the bar overlaps, is cut off or covers what is below it."""
 
 
+def test_a_printed_hit_has_its_passage_and_answers_without_the_bar(signed_in: SignedIn, annotator: Membership) -> None:
+    """On a phone, as on a sheet of paper, the passage is folded away and would not be printed."""
+    batch = open_batch(annotator.project, n_hits=0)
+    passage = make_passage(make_dataset(annotator.project), text="Far below the mill. " * 300 + "The last sentence.")
+    add_hit(batch, make_candidates(make_question(passage), 2), 0)
+    page = signed_in(annotator.user, viewport=PHONE, has_touch=True)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.emulate_media(media="print")
+    body = page.locator(".passage-body")
+    assert body.is_visible()
+    assert body.evaluate("(e) => [e.scrollHeight <= e.clientHeight + 1, e.clientHeight > 3000]") == [True, True]
+    assert not page.locator(".rate-bar").is_visible()
+    below = page.locator(".candidate").first.bounding_box()
+    above = body.bounding_box()
+    assert above
+    assert below
+    assert above["y"] + above["height"] <= below["y"]
+
+
 def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, annotator: Membership) -> None:
     User.objects.filter(memberships=annotator).update(language="de")
     open_batch(annotator.project, n_hits=1)
