@@ -14,7 +14,7 @@ are `alike` in it or `unlike`, as pages show it, and symmetric about the share a
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -96,9 +96,13 @@ def find_truth(*, is_skewed: bool, n_true: int = N_TRUE) -> dict[str, Any]:
 
 
 def compute_intervals(
-    study: Simulated, rng: np.random.Generator, *, n_resamples: int
+    study: Simulated, rng: np.random.Generator, *, n_resamples: int, only: Collection[tuple[str, str]] = ()
 ) -> Iterator[tuple[str, str, float | None, float | None]]:
-    """Yield the interval of each statistic by each method; None for an undefined one."""
+    """Yield the interval of each statistic by each method, or at least of those in `only`; None for an undefined one."""
+
+    def is_wanted(method: str, *names: str) -> bool:
+        return not only or any((name, method) in only for name in names)
+
     ways: dict[str, dict[str, Any]] = {
         "jackknife": {"by_group": True},
         "percentile": {"by_group": True, "method": "percentile", "n_resamples": n_resamples},
@@ -106,7 +110,7 @@ def compute_intervals(
         "Fisher z": {"by_group": False, "method": "fisher_z"},
     }
     for method, options in ways.items():
-        if method == "percentile" and not n_resamples:
+        if (method == "percentile" and not n_resamples) or not is_wanted(method, *COEFFICIENTS):
             continue
         found = correlate(study.human, study.metric, rng=rng, groups=study.passages, **options)
         for name in COEFFICIENTS if method != "Fisher z" else ("pearson",):
@@ -116,6 +120,7 @@ def compute_intervals(
     of_alpha = {
         method: jackknife_alphas(patterns, levels=levels, by_group=by_group)[Level.ORDINAL]
         for method, by_group in (("jackknife", True), ("items", False))
+        if is_wanted(method, "alpha")
     }
     if n_resamples:
         of_alpha["percentile"] = bootstrap_alphas(  # type: ignore[assignment]
@@ -125,14 +130,28 @@ def compute_intervals(
         low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
         yield "alpha", method, low, high
     for method, parts in (("jackknife", study.passages), ("items", np.arange(len(study.passages)))):
+        if not is_wanted(method, "mean"):
+            continue
         mean = jackknife(lambda rows: float(study.human[rows].mean()), parts, scale=Scale.PLAIN)
         low, high = (None, None) if isinstance(mean, Undefined) else (mean.low, mean.high)
         yield "mean", method, low, high
-    yield from _count_passages(study)
+    if is_wanted("counted", "alpha"):
+        yield from _count_passages_for_alpha(patterns)
+    if is_wanted("counted", *COEFFICIENTS, "mean"):
+        yield from _count_passages(study)
+
+
+def _count_passages_for_alpha(patterns: Patterns) -> Iterator[tuple[str, str, float | None, float | None]]:
+    """Yield the interval that a jackknife over passages has without their sizes."""
+    whole = jackknife_alphas(patterns, levels=[Level.ORDINAL], by_group=True)[Level.ORDINAL]
+    alpha = krippendorff_alpha(patterns, level=Level.ORDINAL)
+    if isinstance(whole, JackknifeInterval) and isinstance(alpha, Agreement):
+        reach = float(stdtrit(whole.n_units - 1, 0.975)) * whole.se
+        yield "alpha", "counted", 1 - (1 - alpha.alpha) * exp(reach), 1 - (1 - alpha.alpha) * exp(-reach)
 
 
 def _count_passages(study: Simulated) -> Iterator[tuple[str, str, float | None, float | None]]:
-    """Yield the intervals that a jackknife over passages has without their sizes."""
+    """Yield the intervals of the other statistics alike."""
     items = Items(study.human, {"metric": study.metric}, study.passages, by_group=True)
     left_out = items.leave_out(np.random.default_rng(0))["metric"]
     counts, sums = np.bincount(study.passages), np.bincount(study.passages, study.human)
@@ -142,27 +161,30 @@ def _count_passages(study: Simulated) -> Iterator[tuple[str, str, float | None, 
         for name, value, each in zip(COEFFICIENTS, items.whole()["metric"], left_out, strict=True)
     }
     found["mean"] = jackknife_interval(float(study.human.mean()), means, scale=Scale.PLAIN)
-    patterns = study.patterns
-    whole = jackknife_alphas(patterns, levels=[Level.ORDINAL], by_group=True)[Level.ORDINAL]
-    alpha = krippendorff_alpha(patterns, level=Level.ORDINAL)
-    if isinstance(whole, JackknifeInterval) and isinstance(alpha, Agreement):
-        reach = float(stdtrit(whole.n_units - 1, 0.975)) * whole.se
-        yield "alpha", "counted", 1 - (1 - alpha.alpha) * exp(reach), 1 - (1 - alpha.alpha) * exp(-reach)
     for name, one in found.items():
         low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
         yield name, "counted", low, high
 
 
 def measure_coverage(
-    sizes: Sequence[int], *, is_skewed: bool, n_runs: int, n_resamples: int, n_true: int = N_TRUE
+    sizes: Sequence[int],
+    *,
+    is_skewed: bool,
+    n_runs: int,
+    n_resamples: int,
+    n_true: int = N_TRUE,
+    only: Collection[tuple[str, str]] = (),
 ) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the share of intervals that cover the true value, and that of undefined ones, by statistic and method."""
+    """Return the share of intervals that cover the true value, and that of undefined ones, by statistic and method.
+
+    `only` names those that are needed; others may be missing.
+    """
     truth = find_truth(is_skewed=is_skewed, n_true=n_true)
     rng = np.random.default_rng(1)
     covered: dict[tuple[str, str], list[bool]] = {}
     for _ in range(n_runs):
         study = simulate(rng, sizes=sizes, is_skewed=is_skewed)
-        for name, method, low, high in compute_intervals(study, rng, n_resamples=n_resamples):
+        for name, method, low, high in compute_intervals(study, rng, n_resamples=n_resamples, only=only):
             each = covered.setdefault((name, method), [])
             if low is not None and high is not None:
                 each.append(low <= truth[name] <= high)
