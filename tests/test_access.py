@@ -1,6 +1,7 @@
 """The walk over every route: each declares a policy, and holds to it for everybody and every method."""
 
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import connection, transaction
+from django.db import connection, reset_queries, transaction
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -26,6 +27,7 @@ from tests.routes import Route, all_routes
 from tests.visiting import SAFE, find_holder, send, undone
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+IN_SOAK = int(os.environ.get("SCALE", "1")) > 1
 LEAST_CASES = 3_000
 COUNTS_A_TOKENS_USE = "UPDATE projects_apitoken"
 
@@ -139,10 +141,27 @@ def refusal(right: Right, membership: Membership | None) -> int | None:
     return None if membership.role in holders[right] else 403
 
 
+def list_methods(allowed: set[str], turn: int) -> list[str]:
+    """Return the methods that an identity tries on a route: all in a soak.
+
+    Otherwise everybody tries those that the route takes, and in turn one of the others and of HEAD, which is answered
+    as GET is.
+    """
+    sure = [method for method in METHODS if method == "OPTIONS" or method in allowed - {"HEAD"}]
+    others = [method for method in METHODS if method not in sure]
+    return list(METHODS) if IN_SOAK else [*sure, others[turn % len(others)]]
+
+
 def is_served(status: int, method: str, route: Route) -> bool:
     if method in SAFE:
         return status in OTHER_ANSWERS.get(route.name, {200, 302, 303})
     return status < 500 and status != 405
+
+
+def captured() -> CaptureQueriesContext:
+    """Capture the statements of one request, without those of all before it."""
+    reset_queries()
+    return CaptureQueriesContext(connection)
 
 
 def faulty_headers(response: Any) -> Iterator[str]:
@@ -189,7 +208,13 @@ def test_the_walk_sees_a_write_by_a_prepared_statement_and_within_a_select(world
 
 def test_the_walk_is_long_enough() -> None:
     identities = 10
-    assert len(ROUTES) * identities * len(METHODS) >= LEAST_CASES
+    least = len(list_methods({"GET", "HEAD"}, 0))
+    assert len(ROUTES) * identities * least >= LEAST_CASES
+
+
+def test_every_method_is_tried_on_every_route() -> None:
+    for allowed in ({"GET", "HEAD"}, {"POST"}, {"GET", "HEAD", "POST"}, {"GET", "HEAD", "POST", "PATCH"}):
+        assert {method for turn in range(10) for method in list_methods(allowed, turn)} == set(METHODS)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
@@ -198,10 +223,10 @@ def test_each_route_holds_to_its_policy(route: Route, world: World) -> None:
     assert policy is not None
     allowed = allowed_methods(world, route, path)
     wrong = []
-    for who in ("anonymous", *world.sessions, *(world.tokens if route.is_api else ())):
-        for method in METHODS:
+    for turn, who in enumerate(("anonymous", *world.sessions, *(world.tokens if route.is_api else ()))):
+        for method in list_methods(allowed, turn):
             wanted = expected(policy, who, method, allowed, world)
-            with CaptureQueriesContext(connection) as queries:
+            with captured() as queries:
                 response = send(world, who, method, path, route)
             status = response.status_code
             right = is_served(status, method, route) if wanted == "served" else status in wanted
@@ -224,7 +249,7 @@ def test_what_belongs_to_another_project_is_not_there(route: Route, world: World
     for method, _name, who, paths in list_strange(route, world):
         pages, asked = [], []
         for path in paths:
-            with CaptureQueriesContext(connection) as queries:
+            with captured() as queries:
                 response = send(world, who, method, path, route)
             assert response.status_code == 404, f"{method} {path}"
             pages.append(response.content.replace(response["X-Request-ID"].encode(), b"an id of its own"))
@@ -232,7 +257,7 @@ def test_what_belongs_to_another_project_is_not_there(route: Route, world: World
         assert pages[0] == pages[1]
         if asked[0] != asked[1]:
             # The first request of a connection prepares statements; the second finds them.
-            with CaptureQueriesContext(connection) as queries:
+            with captured() as queries:
                 send(world, who, method, paths[0], route)
             asked[0] = [VALUES.sub("?", query["sql"]) for query in queries.captured_queries]
         assert asked[0] == asked[1], f"{method} {paths}"

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
 from django.http import FileResponse, HttpResponse
 from django.test import Client
@@ -17,10 +18,21 @@ from tests.routes import Route
 SAFE = ("GET", "HEAD")
 
 
+class Handler(ClientHandler):
+    """Leaves off Django's signals of a request's begin and end, which the tests' handler connects anew each time."""
+
+    def __call__(self, environ: dict[str, Any]) -> Any:
+        request = WSGIRequest(environ)
+        request._dont_enforce_csrf_checks = not self.enforce_csrf_checks  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
 @cache
-def _handler(csrf: bool) -> ClientHandler:
+def _handler(csrf: bool) -> Handler:
     """One for all requests: to set up the middleware takes longer than to answer."""
-    return ClientHandler(enforce_csrf_checks=csrf)
+    handler = Handler(enforce_csrf_checks=csrf)
+    handler.load_middleware()
+    return handler
 
 
 class Visitor(Client):
