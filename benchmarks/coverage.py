@@ -9,7 +9,11 @@ items where each passage has one. `percentile`: resamples of the same units. `it
 independent. `Fisher z`: Pearson's alike. `counted`: the jackknife over passages as if they had one size, so that only
 their number counts. `none`: the share of studies without a jackknife interval, which do not count.
 
-The second table is of lists of answers: how often the interval of Top-1 accuracy covers the true share, where passages
+The second table is of ratings that are nearly all equal: two of each of `candidates` in passages of five, on the points
+0 and 1, of which 1 has a `share` of the ratings. `others` is the mean number of candidates with a rating other than the
+most frequent one, and `alpha` how often its nominal interval covers the true value.
+
+The third table is of lists of answers: how often the interval of Top-1 accuracy covers the true share, where passages
 are `alike` in it or `unlike`, as pages show it, and symmetric about the share as the jackknife's is (`plain`).
 """
 
@@ -20,7 +24,7 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
@@ -215,6 +219,33 @@ def measure_shares(sizes: Sequence[int], *, share: float, differ: float, n_runs:
     return float(wilson), float(symmetric), 1 - len(covered) / n_runs
 
 
+def measure_nearly_equal(
+    share: float, *, n_units: int, n_runs: int, n_true: int = N_TRUE
+) -> tuple[float, float, float]:
+    """Return how often alpha's interval covers it where one of two points is rare, and is undefined.
+
+    The first number is the mean number of units with a rating other than the most frequent one.
+    """
+    rng, cut, n_others, covered = np.random.default_rng(3), ndtri(1 - share), 0, []
+
+    def draw(n: int) -> Patterns:
+        passages = np.arange(n) // 5
+        shared, own = rng.normal(size=passages[-1] + 1)[passages], rng.normal(size=n)
+        true = np.sqrt(0.15) * shared + np.sqrt(0.35) * own
+        ratings = (true[:, np.newaxis] + np.sqrt(0.5) * rng.normal(size=(n, 2)) > cut).astype(np.float64)
+        return Patterns.from_rows(zip(ratings.tolist(), passages[:, np.newaxis].tolist(), strict=True))
+
+    truth = krippendorff_alpha(draw(n_true), level=Level.NOMINAL)
+    assert isinstance(truth, Agreement)
+    for _ in range(n_runs):
+        patterns = draw(n_units)
+        n_others += patterns.n_off_mode
+        found = jackknife_alphas(patterns, levels=[Level.NOMINAL], by_group=True)[Level.NOMINAL]
+        if not isinstance(found, Undefined):
+            covered.append(found.low <= truth.alpha <= found.high)
+    return n_others / n_runs, float(np.mean(covered)), 1 - len(covered) / n_runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
@@ -231,6 +262,11 @@ def main() -> None:
                 scale = "skewed" if is_skewed else "symmetric"
                 none = 100 * found[name, "jackknife"][1]
                 print(f"{called:>14}{scale:>11}{name:>11}{cells}{none:>8.1f}", flush=True)
+    print(f"\n{'candidates':>14}{'share':>8}{'others':>8}{'alpha':>8}{'none':>8}")
+    for n_units in (100, 300, 1_000):
+        for share in (0.01, 0.02, 0.03, 0.05, 0.1, 0.2):
+            n_others, alpha, none = measure_nearly_equal(share, n_units=n_units, n_runs=options.runs)
+            print(f"{n_units:>14}{share:>8}{n_others:>8.1f}{100 * alpha:>8.1f}{100 * none:>8.1f}", flush=True)
     print(f"\n{'passages':>14}{'share':>8}{'passages are':>14}{'as shown':>10}{'plain':>8}{'none':>8}")
     for called in ("8 of 5", "20 of 5", "40 of 5", "10 of 1-30", "20 of 1-30", "40 of 1-30"):
         for share in (0.05, 0.1, 0.3, 0.5):

@@ -34,6 +34,9 @@ class Agreement:
         Annotators who gave those ratings; None where annotators are unknown.
     n_single : int
         Units with one rating, which do not enter alpha.
+    n_off_mode : int
+        Units with at least two ratings of which one is not the most frequent of all; where these are few, intervals
+        are too narrow (`measures.alpha_intervals.are_nearly_equal`).
     """
 
     alpha: float
@@ -42,6 +45,7 @@ class Agreement:
     n_annotators: int | None
     n_ratings: int
     n_single: int
+    n_off_mode: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +57,7 @@ class UndefinedAgreement(Undefined):
     n_annotators: int | None
     n_ratings: int
     n_single: int
+    n_off_mode: int
 
     @classmethod
     def count(cls, patterns: Patterns, *, level: Level, reason: str) -> "UndefinedAgreement":
@@ -79,6 +84,7 @@ class UndefinedAgreement(Undefined):
             n_annotators=patterns.n_annotators,
             n_ratings=patterns.n_ratings,
             n_single=patterns.n_single,
+            n_off_mode=patterns.n_off_mode,
         )
 
 
@@ -133,6 +139,7 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
         n_annotators=patterns.n_annotators,
         n_ratings=patterns.n_ratings,
         n_single=patterns.n_single,
+        n_off_mode=patterns.n_off_mode,
     )
 
 

@@ -81,6 +81,15 @@ class Patterns:
         """The number of ratings in units with at least two."""
         return int((self.units * self.sizes).sum())
 
+    @property
+    def n_off_mode(self) -> int:
+        """The number of these units with a rating other than the most frequent one; of several, the lowest."""
+        if not len(self.values):
+            return 0
+        mode = int(np.bincount(self.value, self.count * self.units[self.pattern]).argmax())
+        n_others = np.bincount(self.pattern, self.value != mode, minlength=len(self.sizes))
+        return int(self.units[n_others > 0].sum())
+
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints, Floats]:
         """The pairs of unequal ratings within a unit of each pattern: pattern, lower value, higher value, weight.

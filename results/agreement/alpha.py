@@ -23,6 +23,7 @@ from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from projects.models import Membership, Project
+from results.scope.equal_ratings import warn_of_equal_ratings, warn_of_equal_ratings_in_parts
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
 from results.scope.passage_counts import are_few, warn_of_few_in_parts, warn_of_few_passages
@@ -63,6 +64,8 @@ class AlphaLine:
     n_annotators: int | None
     n_ratings: int
     n_single: int
+    n_off_mode: int | None = None
+    """Candidates with a rating other than the most frequent one; reports of earlier versions have none."""
     by_unit: AlphaInterval | None = None
     by_passage: AlphaInterval | None = None
     unit: str = ITEMS
@@ -166,9 +169,36 @@ def warn_of_few_by_part(report: Mapping[str, Any]) -> str:
     return warn_of_few_in_parts(parts, noun="Parts")
 
 
+def warn_of_equal(report: Mapping[str, Any]) -> str:
+    """Return the warning where nearly all ratings of a stored report are equal, or nothing."""
+    main = report["levels"][0]
+    return warn_of_equal_ratings(main["n_off_mode"], main["n_units"]) if _has_counted_interval(main) else ""
+
+
+def warn_of_equal_by_part(report: Mapping[str, Any]) -> str:
+    """Return the warning about the parts of a stored report in which nearly all ratings are equal, or nothing."""
+    lines = ((group["name"] or UNNAMED, group["line"]) for group in report["groups"])
+    parts = ((name, line["n_off_mode"], line["n_units"]) for name, line in lines if _has_counted_interval(line))
+    return warn_of_equal_ratings_in_parts(parts, noun="Parts")
+
+
+def _has_counted_interval(line: Mapping[str, Any]) -> bool:
+    """Return whether a stored line has an interval, and the number of candidates with another rating.
+
+    Those of earlier versions have no such number.
+    """
+    interval = line["by_passage" if line.get("unit") == PASSAGES else "by_unit"] or {}
+    return line.get("n_off_mode") is not None and interval.get("low") is not None
+
+
 def list_warnings(report: Mapping[str, Any]) -> list[str]:
     """Return why the intervals of a stored report may mislead, in sentences."""
-    found = [warn_of_few(report), warn_of_few_by_part(report)]
+    found = [
+        warn_of_few(report),
+        warn_of_few_by_part(report),
+        warn_of_equal(report),
+        warn_of_equal_by_part(report),
+    ]
     if report.get("is_narrowed"):
         found.insert(0, "Candidates share passages, so the interval over candidates is too narrow.")
     return [each for each in found if each]
@@ -304,6 +334,7 @@ def _make_line(
         n_annotators=outcome.n_annotators,
         n_ratings=outcome.n_ratings,
         n_single=outcome.n_single,
+        n_off_mode=outcome.n_off_mode,
         by_unit=_read_interval(by_unit),
         by_passage=_read_interval(by_passage),
         unit=unit,

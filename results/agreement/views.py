@@ -15,7 +15,7 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from results.agreement import charts, tables
-from results.agreement.alpha import warn_of_few, warn_of_few_by_part
+from results.agreement.alpha import warn_of_equal, warn_of_equal_by_part, warn_of_few, warn_of_few_by_part
 from results.agreement.forms import AgreementForm
 from results.reports.views import (
     choose_scope,
@@ -84,7 +84,8 @@ def _describe_interval(report: Mapping[str, Any]) -> dict[str, Any]:
         "has_earlier_method": "method" not in report,
         "main_interval": ends,
         "few_passages": warn_of_few(report),
-        "few_by_part": warn_of_few_by_part(report),
+        "equal_ratings": warn_of_equal(report),
+        "by_part": [warn_of_few_by_part(report), warn_of_equal_by_part(report)],
     }
 
 

@@ -12,7 +12,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
-from results.agreement.alpha import warn_of_few
+from results.agreement.alpha import warn_of_equal, warn_of_few
 from results.disagreements.spread import MOST_ITEMS, count_remarks, fetch_items
 from results.overview.batch_tables import SPREAD, tabulate_batch
 from results.reports.views import fetch_figures, report_context, require_figures
@@ -40,6 +40,7 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         found = tabulate_batch(batch, state.figures, criteria, chosen=chosen)
         context |= {**state.figures[chosen.key], "tables": {table.name: table for table in found}}
         context["few_passages"] = warn_of_few(context["report"])
+        context["equal_ratings"] = warn_of_equal(context["report"])
         with snapshot():
             scope = Scope(project=project, criterion=chosen, batch=batch)
             context["worst"] = fetch_items(scope, context["spread"]["worst"])

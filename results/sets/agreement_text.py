@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from measures.rubric import has_order
+from results.scope.equal_ratings import warn_of_equal_ratings_in_parts
 from results.scope.gold_settings import PASSAGES
 from results.scope.passage_counts import warn_of_few_in_parts
 
@@ -51,9 +52,20 @@ def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     return interval
 
 
-def warn_of_few_by_criterion(criteria: Sequence[Mapping[str, Any]]) -> str:
-    """Return the warning that the README has of criteria judged on few passages, or nothing."""
-    return _warn_of_few([each for each in criteria if _name_method(each)[1] == PASSAGES])
+def list_warnings(criteria: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the warnings that the README has of criteria judged on few passages, or with nearly equal ratings."""
+    few = _warn_of_few([each for each in criteria if _name_method(each)[1] == PASSAGES])
+    return [warning for warning in (few, _warn_of_equal(criteria)) if warning]
+
+
+def _warn_of_equal(criteria: Sequence[Mapping[str, Any]]) -> str:
+    # Earlier sets don't count the candidates with another rating.
+    counted = [
+        (each["criterion"], each["agreement"]["n_off_mode"], each["agreement"]["n_units"])
+        for each in criteria
+        if "n_off_mode" in each["agreement"] and choose_interval(each)["low"] is not None
+    ]
+    return warn_of_equal_ratings_in_parts(counted, noun="Criteria")
 
 
 def _warn_of_few(criteria: Sequence[Mapping[str, Any]]) -> str:
@@ -85,6 +97,8 @@ def _describe_intervals(criteria: Sequence[Mapping[str, Any]]) -> str:
         sentences.append(f"{whose} are {method} over {unit}{f' ({listed})' if listed else ''}.")
         if unit == PASSAGES and (few := _warn_of_few(those)):
             sentences.append(few)
+    if equal := _warn_of_equal(criteria):
+        sentences.append(equal)
     sentences.append(
         f"`figures.json` also has the intervals over {' and '.join(others)}, alpha at the other levels of measurement, "
         "and alpha by dataset, split and source."

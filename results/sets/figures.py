@@ -119,6 +119,7 @@ def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:
         "n_annotators": outcome.n_annotators,
         "n_ratings": outcome.n_ratings,
         "n_single": outcome.n_single,
+        "n_off_mode": outcome.n_off_mode,
     }
 
 

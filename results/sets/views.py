@@ -25,7 +25,7 @@ from projects.web.typed_texts import read_typed
 from results.models import JudgmentSet
 from results.sets import depositing, downloads, freezing, readme, retiring
 from results.sets.agreement_table import tabulate_agreement
-from results.sets.agreement_text import warn_of_few_by_criterion
+from results.sets.agreement_text import list_warnings
 from results.sets.forms import ReplacementForm, RetireForm, SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
@@ -85,7 +85,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
         "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
         "agreement": tabulate_agreement(judgment_set) if judgment_set.is_frozen else None,
-        "few_passages": warn_of_few_by_criterion(judgment_set.facts.get("criteria", [])),
+        "interval_warnings": list_warnings(judgment_set.facts.get("criteria", [])),
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
         "changed_settings": _list_changed_settings(judgment_set),

@@ -244,6 +244,16 @@ def test_patterns_from_rows_counts_and_frames_are_the_same() -> None:
     assert (doubled.n_units, doubled.n_ratings, doubled.n_single) == (22, 80, 2)
 
 
+def test_units_with_another_rating_than_the_most_frequent_one() -> None:
+    patterns = Patterns.from_rows([([5, 5], 90), ([5, 4], 3), ([1, 1, 1], 2), ([3], 8)])
+    assert patterns.n_off_mode == 5, "single ratings are no part of alpha"
+    result = krippendorff_alpha(patterns, level="ordinal")
+    assert isinstance(result, Agreement)
+    assert result.n_off_mode == 5
+    assert Patterns.from_rows([([5, 5], 9)]).n_off_mode == 0
+    assert Patterns.from_rows([([5], 9)]).n_off_mode == 0
+
+
 def test_patterns_of_more_units_and_values_than_four_bytes_can_number() -> None:
     units = np.repeat(np.arange(50_000), 2)
     ratings = np.random.default_rng(1).permutation(len(units)).astype(float)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchmarks.coverage import DESIGNS, TO_30, measure_coverage, measure_shares
+from benchmarks.coverage import DESIGNS, TO_30, measure_coverage, measure_nearly_equal, measure_shares
+from measures.alpha_intervals import are_nearly_equal
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,12 @@ def test_intervals_of_shares_near_0_cover_as_often_as_others(share: float, diffe
     assert undefined < 0.03
     if share < 0.5:
         assert plain < shown
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.02, 0.4, 0.75), (0.2, 0.907, 0.99)])
+def test_alpha_of_nearly_equal_ratings_is_covered_too_rarely_and_said_to_be(
+    share: float, least: float, most: float
+) -> None:
+    n_others, covered, _undefined = measure_nearly_equal(share, n_units=200, n_runs=200, n_true=30_000)
+    assert least <= covered <= most
+    assert are_nearly_equal(round(n_others), 200) is (covered < 0.9)

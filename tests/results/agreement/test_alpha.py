@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.rating_patterns import fetch_ratings
 from annotate.frames.stages import Stage
+from annotate.models import Judgment
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level
 from projects.importing import Kind
@@ -360,6 +361,33 @@ def test_a_part_with_few_passages_is_named_where_all_have_enough(
     assert few not in read_text(client, "?unit=items")
     output = answer("agreement", "--project", "bridges", "--by", "dataset")
     assert output["warnings"] == [few]
+
+
+def test_nearly_equal_ratings_are_said_to_make_the_interval_too_narrow(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    people, ratings = [make_membership(project) for _ in range(2)], {}
+    for name, points in (("safe", (5, 4)), ("mixed", (1, 5))):
+        dataset = make_dataset(project, name)
+        for n in range(30):
+            for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 2)):
+                # Of the first dataset three candidates have another rating, of the second every other one.
+                usual, other = points
+                value = other if (n < 3 and not place if name == "safe" else place) else usual
+                ratings[candidate] = {people[0]: value, people[1]: usual if n in (1, 2) else value}
+    judge(project, ratings)
+    says = (
+        "Nearly all ratings are equal: where fewer than 30 candidates have a rating other than the most frequent one, "
+        "the interval of alpha is too narrow."
+    )
+    page = read_text(client_of(researcher))
+    assert f"{says} Parts with fewer: safe, 3 of 60." in page
+    assert page.count(says) == 1, "not of all judgments, of which 33 have another rating"
+    output = answer("agreement", "--project", "bridges", "--by", "dataset")
+    assert output["warnings"] == [f"{says} Parts with fewer: safe, 3 of 60."]
+    Judgment.objects.filter(candidate__question__passage__dataset__name="mixed").delete()
+    output = answer("agreement", "--project", "bridges")
+    assert output["warnings"] == [f"{says} Here 3 of 60 have."]
 
 
 def test_candidates_are_the_unit_where_none_share_a_passage(project: Project) -> None:

@@ -2,6 +2,7 @@ from array import array
 from typing import Any
 
 from measures.rubric import Level
+from results.scope.equal_ratings import NEARLY_EQUAL
 from results.sets.agreement_text import write_agreement
 from results.sets.figures import measure
 from results.sets.scores import Judgments, Scores
@@ -80,3 +81,14 @@ def test_the_prose_tells_what_the_intervals_of_each_criterion_are_over() -> None
     assert "Criteria with fewer: correctness, 20, which count as 4 because some weigh much more than others." in text
     enough = [_make_criterion("correctness", "passages", n_resampled=20)]
     assert few not in " ".join(write_agreement({"criteria": enough}))
+
+
+def test_the_prose_names_criteria_of_which_nearly_all_ratings_are_equal() -> None:
+    names = ("safety", "fluency", "style")
+    equal, fluent, earlier = (_make_criterion(name, "passages", n_resampled=40) for name in names)
+    equal["agreement"] |= {"n_units": 200, "n_off_mode": 7}
+    fluent["agreement"] |= {"n_units": 200, "n_off_mode": 90}
+    (*_, text, _end) = write_agreement({"criteria": [equal, fluent, earlier]})
+    assert f"{NEARLY_EQUAL} Criteria with fewer: safety, 7 of 200." in text
+    equal["interval_over_passages"] |= {"low": None, "high": None, "undefined": "the estimate is exactly 1"}
+    assert NEARLY_EQUAL not in " ".join(write_agreement({"criteria": [equal]})), "there is no interval to doubt"
