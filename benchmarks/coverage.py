@@ -15,6 +15,8 @@ most frequent one, and `alpha` how often its nominal interval covers the true va
 
 The third table is of lists of answers: how often the interval of Top-1 accuracy covers the true share, where passages
 are `alike` in it or `unlike`, as pages show it, and symmetric about the share as the jackknife's is (`plain`).
+
+The last table is the same of mean ratings from 1 to 5, of which most are 5.
 """
 
 import argparse
@@ -29,7 +31,7 @@ from scipy.special import ndtri, stdtrit
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import bootstrap_alphas
-from measures.jackknife import JackknifeInterval, Scale, jackknife, jackknife_interval
+from measures.jackknife import JackknifeInterval, Scale, bound_interval, jackknife, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
@@ -246,6 +248,28 @@ def measure_nearly_equal(
     return n_others / n_runs, float(np.mean(covered)), 1 - len(covered) / n_runs
 
 
+def measure_means(sizes: Sequence[int], *, share: float, n_runs: int) -> tuple[float, float, float, float]:
+    """Return the true mean of ratings from 1 to 5, and how often its interval covers it, as pages show it and plain.
+
+    A share of the ratings is below 5. The last number is how often there is no interval.
+    """
+    cuts = ndtri(share * np.array([0.1, 0.25, 0.5, 1]))
+    true = float(np.diff(np.concatenate([[0], share * np.array([0.1, 0.25, 0.5, 1]), [1]])) @ POINTS)
+    rng, covered, passages = np.random.default_rng(4), [], np.repeat(np.arange(len(sizes)), sizes)
+    for _ in range(n_runs):
+        shared, own = rng.normal(size=len(sizes))[passages], rng.normal(size=len(passages))
+        latent = np.sqrt(0.15) * shared + np.sqrt(0.35) * own
+        ratings = POINTS[np.digitize(latent[:, np.newaxis] + np.sqrt(0.5) * rng.normal(size=(len(latent), 2)), cuts)]
+        each = ratings.mean(axis=1)
+        left_out = (each.sum() - np.bincount(passages, each)) / (len(each) - np.bincount(passages))
+        plain = jackknife_interval(float(each.mean()), left_out, scale=Scale.PLAIN, sizes=sizes)
+        shown = bound_interval(float(each.mean()), plain, low=POINTS[0], high=POINTS[-1])
+        if not isinstance(plain, Undefined) and not isinstance(shown, Undefined):
+            covered.append((shown.low <= true <= shown.high, plain.low <= true <= plain.high))
+    wilson, symmetric = np.mean(covered, axis=0)
+    return true, float(wilson), float(symmetric), 1 - len(covered) / n_runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
@@ -275,6 +299,12 @@ def main() -> None:
                 wilson, plain, none = (100 * value for value in each)
                 passages = "unlike" if differ else "alike"
                 print(f"{called:>14}{share:>8}{passages:>14}{wilson:>10.1f}{plain:>8.1f}{none:>8.1f}", flush=True)
+    print(f"\n{'passages':>14}{'mean':>8}{'as shown':>10}{'plain':>8}{'none':>8}")
+    for called in ("8 of 5", "20 of 5", "40 of 5", "20 of 1-30"):
+        for share in (0.05, 0.1, 0.2, 0.5):
+            true, *of_means = measure_means(DESIGNS[called], share=share, n_runs=options.runs)
+            wilson, plain, none = (100 * value for value in of_means)
+            print(f"{called:>14}{true:>8.2f}{wilson:>10.1f}{plain:>8.1f}{none:>8.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Delete-one jackknife: an interval from the estimates without each unit, with Student's t."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -173,6 +173,58 @@ def jackknife_interval(
     return JackknifeInterval(
         low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n, n_effective=n_effective
     )
+
+
+def bound_interval(
+    mean: float, found: JackknifeInterval | Undefined, *, low: float, high: float
+) -> JackknifeInterval | Undefined:
+    """Return an interval of a mean of scores between two ends that stays between them: Wilson's.
+
+    Parameters
+    ----------
+    mean : float
+        The mean, or the mean of several means of such scores.
+    found : JackknifeInterval or Undefined
+        Its interval on the plain scale.
+    low, high : float
+        The ends of the scale of the scores.
+
+    Returns
+    -------
+    JackknifeInterval or Undefined
+        Undefined if `found` is.
+
+    Notes
+    -----
+    The mean, as a share of the scale, counts as one of so many independent answers as have the jackknife's standard
+    error, ``n = p (1 - p) / se^2``, with Student's t for the normal quantile. An interval that is symmetric about a
+    mean near an end covers too little and reaches beyond the scale: with 20 passages that differ and a true share of
+    .05, it covers it in 76 to 84 % of the simulated studies, and this one in 89 to 97 %; with a mean of 4.9 on a scale
+    of 1 to 5 it covers it in 83 to 92 %, and this one in 90 to 94 % (``python -m benchmarks.coverage``). In the middle
+    of the scale the two hardly differ.
+
+    References
+    ----------
+    E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22, 209-212; N. Dean
+    and M. Pagano (2015), Evaluating confidence interval methods for binomial proportions in clustered surveys, Journal
+    of Survey Statistics and Methodology 3(4), for the effective number.
+
+    Examples
+    --------
+    >>> plain = jackknife_interval(0.9, [0.8, 0.9, 0.95, 0.95], scale="plain")
+    >>> found = bound_interval(0.9, plain, low=0, high=1)
+    >>> round(plain.high, 3), round(found.low, 3), round(found.high, 3)
+    (1.238, 0.36, 0.993)
+    """
+    if isinstance(found, Undefined):
+        return found
+    share, se = (mean - low) / (high - low), found.se / (high - low)
+    squared = float(stdtrit(found.n_effective - 1, (1 + found.confidence) / 2)) ** 2
+    n = share * (1 - share) / se**2
+    middle = (share + squared / (2 * n)) / (1 + squared / n)
+    reach = float(np.sqrt(squared * (share * (1 - share) / n + squared / (4 * n**2)))) / (1 + squared / n)
+    first, last = (low + (high - low) * end for end in (middle - reach, middle + reach))
+    return replace(found, low=first, high=last)
 
 
 def jackknife(

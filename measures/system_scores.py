@@ -9,7 +9,7 @@ import pandas as pd
 
 from measures.bootstrap import Interval
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE, require_columns
-from measures.jackknife import Scale, jackknife_interval
+from measures.jackknife import Scale, bound_interval, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats
 
@@ -99,6 +99,7 @@ def system_scores(
     *,
     confidence: float = 0.95,
     is_one_scale: bool = True,
+    scales: Mapping[str, tuple[float, float]] | None = None,
 ) -> dict[str, list[SystemScore]]:
     """Compute the score of each system, on each criterion and on all of them.
 
@@ -112,6 +113,9 @@ def system_scores(
         that criterion's interval.
     is_one_scale : bool
         Whether all criteria share one scale; if not, the raw score over all criteria is undefined.
+    scales : mapping of str to tuple of float, optional
+        The ends of each criterion's scale. With them the intervals of raw means are Wilson's
+        (`measures.jackknife.bound_interval`): they stay on the scale, and cover means near its ends as often as others.
 
     Returns
     -------
@@ -145,6 +149,7 @@ def system_scores(
     # Nobody has rated on the others, such as on those of a rubric that a batch does not ask: they say nothing.
     rated = [at for at, key in enumerate(keys) if len(criteria[key])]
     found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
+    shared = scales[keys[rated[0]]] if scales and rated and is_one_scale else None
     sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
     for source in sources:
         groups, sums, is_rated = _select_system(criteria, source)
@@ -152,9 +157,13 @@ def system_scores(
         parts = {"units": sums, "groups": _sum_groups(groups, sums)}
         for at, key in enumerate(keys):
             if whole[at, 0]:
-                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], parts, [at], confidence))
+                ends = scales[key] if scales else None
+                n_units = int(is_rated[:, at].sum())
+                found[key].append(_score(source, n_units, whole[[at]], parts, [at], confidence, ends=ends))
         # The empty key is over all criteria: no criterion has it as its key.
-        found[""].append(_score(source, len(sums), whole[rated], parts, rated, confidence, has_raw=is_one_scale))
+        found[""].append(
+            _score(source, len(sums), whole[rated], parts, rated, confidence, ends=shared, has_raw=is_one_scale)
+        )
     return {key: _sort(scores) for key, scores in found.items()}
 
 
@@ -223,15 +232,16 @@ def _score(
     at: Sequence[int],
     confidence: float,
     *,
+    ends: tuple[float, float] | None,
     has_raw: bool = True,
 ) -> SystemScore:
-    def mean(n: int, total: int, nothing: str) -> Mean:
+    def mean(n: int, total: int, nothing: str, ends: tuple[float, float] | None = None) -> Mean:
         if not whole[:, n].all():
             undefined = Undefined(reason=nothing if whole[:, 0].all() else "no ratings on one of the criteria")
             return Mean(mean=undefined, by_unit=undefined, by_group=undefined)
         value = float((whole[:, total] / whole[:, n]).mean())
         by_unit, by_group = (
-            _interval(value, whole, parts[name][:, list(at)], n, total, confidence, by_group=name == "groups")
+            _interval(value, whole, parts[name][:, list(at)], n, total, confidence, ends, by_group=name == "groups")
             for name in ("units", "groups")
         )
         return Mean(mean=value, by_unit=by_unit, by_group=by_group)
@@ -242,7 +252,7 @@ def _score(
         n_units=n_units,
         n_ratings=int(whole[:, 0].sum()),
         n_z=int(whole[:, 2].sum()),
-        raw=mean(0, 1, "no ratings on one of the criteria")
+        raw=mean(0, 1, "no ratings on one of the criteria", ends)
         if has_raw
         else Mean(mean=no_raw, by_unit=no_raw, by_group=no_raw),
         z=mean(2, 3, "no rating has a z score"),
@@ -250,7 +260,15 @@ def _score(
 
 
 def _interval(
-    mean: float, whole: Floats, parts: Floats, n: int, total: int, confidence: float, *, by_group: bool
+    mean: float,
+    whole: Floats,
+    parts: Floats,
+    n: int,
+    total: int,
+    confidence: float,
+    ends: tuple[float, float] | None,
+    *,
+    by_group: bool,
 ) -> Interval | Undefined:
     """Return the interval of a mean from the sums of all, and of each unit or group."""
     # Leaving out a part without a rating changes nothing: counted, it would make the interval look surer than it is.
@@ -262,6 +280,8 @@ def _interval(
     # The share of the ratings that each has, on average over the criteria.
     sizes = (rated[:, :, n] / whole[:, n]).mean(axis=1)
     found = jackknife_interval(mean, means, scale=Scale.PLAIN, sizes=sizes, confidence=confidence, unit=unit)
+    if ends:
+        found = bound_interval(mean, found, low=ends[0], high=ends[1])
     return Interval.from_jackknife(found, by_group=by_group)
 
 

@@ -25,7 +25,16 @@ AT_ONCE = 5_000
 """Up to this many judgments of a criterion, a page computes its figures itself."""
 METHODS = 4
 """Raised where methods change: figures computed by earlier ones are still shown, and offered to be recomputed."""
-METHODS_OF = {"annotators": 2, "batch": 2, "golds": 3, "leaderboard": 4, "plan": 2, "replication": 3, "systems": 3}
+METHODS_OF = {
+    "agreement": 2,
+    "annotators": 2,
+    "batch": 3,
+    "golds": 3,
+    "leaderboard": 4,
+    "plan": 2,
+    "replication": 3,
+    "systems": 4,
+}
 """Raised where the methods of one kind change alone."""
 MOST_KEPT = 20
 """Reports of the same question; older ones are deleted."""

@@ -38,6 +38,7 @@ ALL = ""
 """The key of all criteria together."""
 
 Frames = dict[str, pd.DataFrame]
+Scales = Mapping[str, tuple[float, float]]
 
 
 def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +53,8 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     people = {key: each[each[SOURCE].isin(humans)] for key, each in sums.items()}
     # Annotators' means are over all that they rated; only what is compared is without human sources.
     sums, z = (_leave_out(each, humans) for each in (sums, z))
-    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
+    scales = {scope.criterion.key: (float(scope.criterion.low), float(scope.criterion.high)) for scope in scopes}
+    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale, scales=scales)
     return {
         "criteria": [_describe_criterion(scope.criterion, sums[scope.criterion.key]) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
@@ -64,7 +66,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         "unit": unit,
         **_count_passages(sums),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
-        "people": _score_people(people, is_one_scale=is_one_scale) if settings.get("humans") == APART else {},
+        "people": _score_people(people, scales, is_one_scale=is_one_scale) if settings.get("humans") == APART else {},
         "entering": _sum_inclusion(scopes).as_dict(),
         **_compare(sums, z, scores, settings, is_one_scale=is_one_scale),
     }
@@ -122,9 +124,9 @@ def _leave_out(frames: Frames, sources: Sequence[str]) -> Frames:
     return {key: each[~each[SOURCE].isin(sources)] for key, each in frames.items()} if sources else frames
 
 
-def _score_people(sums: Frames, *, is_one_scale: bool) -> dict[str, list[dict[str, Any]]]:
+def _score_people(sums: Frames, scales: Scales, *, is_one_scale: bool) -> dict[str, list[dict[str, Any]]]:
     """Return the scores of human sources, which are compared with nothing."""
-    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
+    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale, scales=scales)
     return {key: [asdict(score) for score in found] for key, found in scores.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchmarks.coverage import DESIGNS, TO_30, measure_coverage, measure_nearly_equal, measure_shares
+from benchmarks.coverage import DESIGNS, TO_30, measure_coverage, measure_means, measure_nearly_equal, measure_shares
 from measures.alpha_intervals import are_nearly_equal
 
 
@@ -36,6 +36,14 @@ def test_intervals_of_shares_near_0_cover_as_often_as_others(share: float, diffe
     assert undefined < 0.03
     if share < 0.5:
         assert plain < shown
+
+
+def test_intervals_of_means_near_the_end_of_a_scale_cover_as_often_as_others() -> None:
+    true, shown, plain, undefined = measure_means(DESIGNS["20 of 5"], share=0.1, n_runs=400)
+    assert true > 4.8
+    assert 0.917 <= shown <= 0.983
+    assert plain < shown
+    assert undefined < 0.03
 
 
 @pytest.mark.parametrize(("share", "least", "most"), [(0.02, 0.4, 0.75), (0.2, 0.907, 0.99)])

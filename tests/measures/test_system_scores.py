@@ -43,6 +43,31 @@ def test_overall_is_the_mean_of_the_criterias_means() -> None:
         assert (score.n_units, score.n_ratings) == (20, 60)
 
 
+def test_the_interval_of_a_mean_near_an_end_of_the_scale_stays_on_it() -> None:
+    frame = system_ratings(4, n_units=60, systems="a")
+    # All but two units have only the highest rating.
+    frame["value"] = np.where(frame["unit"].isin(sorted(frame["unit"].unique())[::30]), 3.0, 5.0)
+    sums = {"p": sum_units(frame), "q": sum_units(frame)}
+    (plain,) = system_scores(sums)["p"]
+    found = system_scores(sums, scales={"p": (1, 5), "q": (1, 5)})
+    (score,), (every,) = found["p"], found[""]
+    for before, after in ((plain.raw.by_unit, score.raw.by_unit), (plain.raw.by_group, score.raw.by_group)):
+        assert not isinstance(before, Undefined)
+        assert not isinstance(after, Undefined)
+        assert isinstance(score.raw.mean, float)
+        assert before.high > 5 > after.high > score.raw.mean > after.low > before.low - 1
+        # Wilson's ends are the shares whose own standard error puts the observed share t of them away.
+        t, share = stats.t.ppf(0.975, (after.n_effective or 0) - 1), (score.raw.mean - 1) / 4
+        n = share * (1 - share) / ((before.high - before.low) / 2 / t / 4) ** 2
+        for end in (after.low, after.high):
+            at = (end - 1) / 4
+            assert (at - share) ** 2 == pytest.approx(t**2 * at * (1 - at) / n)
+    assert every.raw == score.raw, "criteria of one scale have means on it"
+    assert (score.z, every.z) == (plain.z, plain.z), "z scores have no ends"
+    other = system_scores(sums, is_one_scale=False, scales={"p": (1, 5), "q": (0, 100)})
+    assert isinstance(other[""][0].raw.mean, Undefined)
+
+
 def test_the_interval_is_students_and_over_passages_the_jackknifes() -> None:
     frame = system_ratings(4, n_units=60, systems="a")
     (score,) = system_scores({"q": sum_units(frame)})["q"]

@@ -11,6 +11,7 @@ from django.core.cache import cache
 from scipy import stats
 
 from annotate.models import Batch, Judgment
+from measures.jackknife import JackknifeInterval, bound_interval, jackknife_interval
 from measures.rubric import FIVE_POINTS
 from projects.jobs.queue import Job
 from projects.jobs.running import run
@@ -218,8 +219,13 @@ def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
     judge(project, dict(list(ratings.items())[:6]), rubric=rubric, criterion=fluency)
     answered = Script(researcher).read("scores/", kind="systems")["figures"]
     (score,) = answered["scores"]["fluency"]
-    expected = stats.t.interval(0.95, 2, 2, 1 / np.sqrt(3))
-    assert (score["raw"]["by_group"]["low"], score["raw"]["by_group"]["high"]) == pytest.approx(expected)
+    # Three passages with means of 1, 2 and 3.
+    plain = jackknife_interval(2.0, [2.5, 2.0, 1.5], scale="plain")
+    expected = bound_interval(2.0, plain, low=1, high=5)
+    assert isinstance(expected, JackknifeInterval)
+    found = score["raw"]["by_group"]
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+    assert 1 < found["low"] < found["high"] < 5, "on the scale, which the symmetric interval is not"
     assert score["raw"]["by_group"]["n_parts"] == 3
     assert answered["warnings"] == [
         "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency, 3."
