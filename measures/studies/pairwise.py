@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from measures.jackknife import Scale, effective_number, jackknife_interval
+from measures.jackknife import Scale, bound_interval, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import LAST_DIGITS, ON_SCALE, differ, merge_sorted, merge_ties
@@ -42,7 +42,8 @@ class PairwiseAccuracy:
     accuracy : float
         The mean over questions of the share of pairs that it orders as people do, ties included.
     low, high : float or None
-        The ends of the jackknife interval at these thresholds; None where there is none.
+        The ends of the interval at these thresholds, Wilson's with the jackknife's standard error; None where there is
+        none.
     why_no_interval : str
         The reason why there is none; empty otherwise.
     epsilons : tuple of float
@@ -231,20 +232,13 @@ class AnswerPairs:
         n_left = self.n_questions - np.bincount(self._unit)
         with np.errstate(divide="ignore", invalid="ignore"):
             left_out = (each.sum() - np.bincount(self._unit, each)) / n_left
-        found = jackknife_interval(
-            float(each.mean()),
-            left_out,
-            scale=Scale.PLAIN,
-            sizes=np.bincount(self._unit),
-            confidence=confidence,
-            unit="passage",
+        mean, sizes = float(each.mean()), np.bincount(self._unit)
+        plain = jackknife_interval(
+            mean, left_out, scale=Scale.PLAIN, sizes=sizes, confidence=confidence, unit="passage"
         )
-        # An accuracy is a share: ends beyond 0 and 1 are cut.
-        return (
-            (None, None, found.reason)
-            if isinstance(found, Undefined)
-            else (max(0.0, found.low), min(1.0, found.high), "")
-        )
+        # An accuracy near 1 has no interval that is symmetric about it.
+        found = bound_interval(mean, plain, low=0, high=1)
+        return (None, None, found.reason) if isinstance(found, Undefined) else (found.low, found.high, "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -108,6 +108,11 @@ def describe_method(
     return f"95 % intervals by the jackknife with Student's t {over}{blocks}"
 
 
+def name_wilson(words: str) -> str:
+    """Return the description of jackknife intervals for those of shares, which take its standard error alone."""
+    return words.replace("the jackknife with", "Wilson's method, the jackknife and")
+
+
 def describe_jackknife(stored: Mapping[str, Any], *, wording: int = 1) -> str:
     """Return the same for Pearson's correlation alone."""
     return f"95 % intervals by the jackknife with Student's t over {_count_units(stored, wording)}"

@@ -14,7 +14,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, Frame
-from results.studies.intervals import Intervals
+from results.studies.intervals import Intervals, name_wilson
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
@@ -121,7 +121,9 @@ def make_sections(about: About) -> list[Section]:
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject][CROSS_FIT])) for subject in order]
     counted = f"{figures['n_pairs']:,} pairs of answers to {figures['n_questions']:,} questions"
     n = f"n = {counted}, judgments of each answer at least {about.least_judgments}"
-    caption = about.captioned(title, about.resampling, counted=n)
+    # Evaluations of earlier wordings have symmetric intervals.
+    method = name_wilson(about.resampling) if about.wording > 4 else about.resampling
+    caption = about.captioned(title, method, counted=n)
     table = Table("pairwise", title, columns, rows, caption, foot=_make_floors(figures))
     return [
         Section(

@@ -17,7 +17,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.charts import WIDTH
 from results.studies.frame import PASSAGE, SOURCE, Frame
-from results.studies.intervals import Intervals
+from results.studies.intervals import Intervals, name_wilson
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.ranked_frame import KEY, RankedFrame, read_ranked
 from results.studies.settings import Settings
@@ -241,7 +241,7 @@ def _describe_intervals(about: About) -> str:
         over = f"{of_metrics:,} passages for metrics and {of_people:,} for people"
         words = f"95 % intervals by the jackknife with Student's t over {over}"
     # Evaluations of the first wording have symmetric intervals.
-    return words.replace("the jackknife with", "Wilson's method, the jackknife and") if about.wording > 1 else words
+    return name_wilson(words) if about.wording > 1 else words
 
 
 def _read_counts(figures: Figures, name: str) -> tuple[int | None, int | None]:

@@ -37,10 +37,14 @@ def test_pairwise_accuracy_counts_pairs_and_the_passages_that_have_one(judged: P
     lacking = {one: None for one, _other in _list_pairs(judged)[4:]}
     made = study(judged, owner, [give_scores(judged, owner, "Some", {**scores, **lacking})], "pairwise")
     assert _read_caption(made, "pairwise").endswith(
-        "(n = 4 pairs of answers to 4 questions, judgments of each answer at least 1; 95 % intervals by the jackknife "
-        "with Student's t over 4 passages)."
+        "(n = 4 pairs of answers to 4 questions, judgments of each answer at least 1; 95 % intervals by Wilson's "
+        "method, the jackknife and Student's t over 4 passages)."
     )
-    assert (made.result or {})["figures"]["intervals"]["n"] == 4, "by which few passages are warned of"
+    assert made.result is not None
+    assert made.result["figures"]["intervals"]["n"] == 4, "by which few passages are warned of"
+    made.result["wording"] = 4
+    earlier = "; 95 % intervals by the jackknife with Student's t over 4 passages)."
+    assert _read_caption(made, "pairwise").endswith(earlier), "evaluations of earlier versions have other intervals"
 
 
 @pytest.mark.django_db
