@@ -29,7 +29,7 @@ def annotator_norms(frame: pd.DataFrame) -> pd.DataFrame:
 
     References
     ----------
-    Y. Graham et al. (2016), Can machine translation systems be evaluated by the crowd alone, Natural Language
+    Y. Graham et al. (2017), Can machine translation systems be evaluated by the crowd alone, Natural Language
     Engineering; Ji et al. (2022), QAScore.
 
     Examples

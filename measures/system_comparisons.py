@@ -82,7 +82,7 @@ def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comp
 
     References
     ----------
-    Y. Graham et al. (2016), as in `measures.system_scores.system_scores`.
+    Y. Graham et al. (2017), as in `measures.system_scores.system_scores`.
 
     Examples
     --------

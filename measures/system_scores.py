@@ -132,7 +132,7 @@ def system_scores(
 
     References
     ----------
-    Y. Graham et al. (2016), Can machine translation systems be evaluated by the crowd alone, Natural Language
+    Y. Graham et al. (2017), Can machine translation systems be evaluated by the crowd alone, Natural Language
     Engineering 23(1); Ji et al. (2022), QAScore; for the intervals, as in `measures.jackknife.jackknife_interval`.
 
     Examples

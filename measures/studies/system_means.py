@@ -41,8 +41,10 @@ def correlate_means(
     -------
     dict of str to Correlation
         Pearson's correlation, one point for each system. The jackknife interval says how far the correlation of these
-        same systems would move with other passages, and nothing of other systems. Undefined with fewer than three
-        systems, and where all means of a side are equal; without an interval if a system is on one passage alone.
+        same systems would move with as many other passages, and nothing of other systems. Means contain error, which
+        lowers the correlation where systems differ little: it is not that of means without error. Undefined with fewer
+        than three systems, and where all means of a side are equal; without an interval if a system is on one passage
+        alone.
 
     Raises
     ------

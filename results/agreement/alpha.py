@@ -176,7 +176,12 @@ def warn_of_equal(report: Mapping[str, Any]) -> str:
 
 
 def warn_of_equal_by_part(report: Mapping[str, Any]) -> str:
-    """Return the warning about the parts of a stored report in which nearly all ratings are equal, or nothing."""
+    """Return the warning about the parts of a stored report in which nearly all ratings are equal, or nothing.
+
+    Where nearly all of all judgments are, `warn_of_equal` says it.
+    """
+    if warn_of_equal(report):
+        return ""
     lines = ((group["name"] or UNNAMED, group["line"]) for group in report["groups"])
     parts = ((name, line["n_off_mode"], line["n_units"]) for name, line in lines if _has_counted_interval(line))
     return warn_of_equal_ratings_in_parts(parts, noun="Parts")

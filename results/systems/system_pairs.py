@@ -22,11 +22,12 @@ from results.scope.gold_settings import CONFIDENCE, SEED
 # 30 systems are 435 pairs; beyond that the table fits no page.
 MOST_SYSTEMS = 30
 """The most systems that are compared pair by pair, the best ones; all have their scores."""
+# The year in which the paper first appeared, online; its issue is of 2017.
 GRAHAM2016 = "graham2016"
 TESTS = {
     PairTest.SIGN_FLIP.value: "sign flips by passage",
     PairTest.SIGNED_RANK.value: "signed ranks by passage (Wilcoxon)",
-    GRAHAM2016: "Mann-Whitney over ratings (Graham et al., 2016)",
+    GRAHAM2016: "Mann-Whitney over ratings (Graham et al., 2017)",
 }
 ALPHA = 0.05
 RATINGS_INDEPENDENT = (
@@ -43,7 +44,7 @@ class Measure(StrEnum):
 
 
 def compare_by_ratings(frames: Sequence[pd.DataFrame], scores: Sequence[SystemScore]) -> list[dict[str, Any]]:
-    """Return each of the best systems tested against each by single z scores, as published by Graham et al. (2016).
+    """Return each of the best systems tested against each by single z scores, as published by Graham et al. (2017).
 
     Over all criteria, one annotator's ratings of an item are averaged.
     """
