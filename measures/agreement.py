@@ -37,6 +37,9 @@ class Agreement:
     n_off_mode : int
         Units with at least two ratings of which one is not the most frequent of all; where these are few, intervals
         are too narrow (`measures.alpha_intervals.are_nearly_equal`).
+    same_share : float or None
+        Exact agreement: the share of the pairs of ratings of a unit that are equal, as a mean over units. It is not
+        corrected for chance, and defined where alpha is not because all ratings are equal. None without a pair.
     """
 
     alpha: float
@@ -46,6 +49,7 @@ class Agreement:
     n_ratings: int
     n_single: int
     n_off_mode: int
+    same_share: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,7 @@ class UndefinedAgreement(Undefined):
     n_ratings: int
     n_single: int
     n_off_mode: int
+    same_share: float | None
 
     @classmethod
     def count(cls, patterns: Patterns, *, level: Level, reason: str) -> "UndefinedAgreement":
@@ -85,6 +90,7 @@ class UndefinedAgreement(Undefined):
             n_ratings=patterns.n_ratings,
             n_single=patterns.n_single,
             n_off_mode=patterns.n_off_mode,
+            same_share=patterns.same_share,
         )
 
 
@@ -140,6 +146,7 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
         n_ratings=patterns.n_ratings,
         n_single=patterns.n_single,
         n_off_mode=patterns.n_off_mode,
+        same_share=patterns.same_share,
     )
 
 

@@ -82,6 +82,18 @@ class Patterns:
         return int((self.units * self.sizes).sum())
 
     @property
+    def same_share(self) -> float | None:
+        """The share of the pairs of ratings of a unit that are equal, as a mean over these units; None without any.
+
+        It is the observed agreement of J. L. Fleiss (1971), Measuring nominal scale agreement among many raters,
+        Psychological Bulletin 76(5).
+        """
+        if not self.n_units:
+            return None
+        n_equal = np.bincount(self.pattern, self.count * (self.count - 1), minlength=len(self.sizes))
+        return float((n_equal / (self.sizes * (self.sizes - 1))) @ self.units / self.n_units)
+
+    @property
     def n_off_mode(self) -> int:
         """The number of these units with a rating other than the most frequent one; of several, the lowest."""
         if not len(self.values):

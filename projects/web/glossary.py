@@ -39,6 +39,11 @@ GLOSSARY = {
         "Candidates rated by one annotator only: there is nothing to compare, so they are not in alpha.",
     ),
     "ratings-paired": Entry("Ratings", "Ratings of candidates that have two or more; only these are in alpha."),
+    "same-share": Entry(
+        "Exact agreement",
+        "Share of the pairs of ratings of a candidate that are equal, as a mean over candidates; not corrected for "
+        "chance.",
+    ),
     "exact-agreement": Entry(
         "Exact agreement",
         "Share of the shared candidates to which both annotators gave the same rating.",

@@ -66,6 +66,8 @@ class AlphaLine:
     n_single: int
     n_off_mode: int | None = None
     """Candidates with a rating other than the most frequent one; reports of earlier versions have none."""
+    same_share: float | None = None
+    """Exact agreement, which these lack too."""
     by_unit: AlphaInterval | None = None
     by_passage: AlphaInterval | None = None
     unit: str = ITEMS
@@ -340,6 +342,7 @@ def _make_line(
         n_ratings=outcome.n_ratings,
         n_single=outcome.n_single,
         n_off_mode=outcome.n_off_mode,
+        same_share=outcome.same_share,
         by_unit=_read_interval(by_unit),
         by_passage=_read_interval(by_passage),
         unit=unit,
@@ -362,7 +365,8 @@ def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level:
         criterion=criterion.key,
         scales="; ".join(criterion.scales),
     )
-    return UndefinedAgreement.count(patterns, level=level, reason=reason)
+    # A 5 of one scale and a 5 of another are not the same rating.
+    return replace(UndefinedAgreement.count(patterns, level=level, reason=reason), same_share=None)
 
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -120,6 +120,7 @@ def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:
         "n_ratings": outcome.n_ratings,
         "n_single": outcome.n_single,
         "n_off_mode": outcome.n_off_mode,
+        "same_share": outcome.same_share,
     }
 
 

@@ -244,6 +244,26 @@ def test_patterns_from_rows_counts_and_frames_are_the_same() -> None:
     assert (doubled.n_units, doubled.n_ratings, doubled.n_single) == (22, 80, 2)
 
 
+def test_exact_agreement_is_that_of_fleiss() -> None:
+    # J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76, table 1: the
+    # counts of five diagnoses of thirty patients by six psychiatrists, and the mean proportion of agreeing pairs.
+    counts = [
+        [0, 0, 0, 6, 0], [0, 3, 0, 0, 3], [0, 1, 4, 0, 1], [0, 0, 0, 0, 6], [0, 3, 0, 3, 0], [2, 0, 4, 0, 0],
+        [0, 0, 4, 0, 2], [2, 0, 3, 1, 0], [2, 0, 0, 4, 0], [0, 0, 0, 0, 6], [1, 0, 0, 5, 0], [1, 1, 0, 4, 0],
+        [0, 3, 3, 0, 0], [1, 0, 0, 5, 0], [0, 2, 0, 3, 1], [0, 0, 5, 0, 1], [3, 0, 0, 1, 2], [5, 1, 0, 0, 0],
+        [0, 2, 0, 4, 0], [1, 0, 2, 0, 3], [0, 0, 0, 0, 6], [0, 1, 0, 5, 0], [0, 2, 0, 1, 3], [2, 0, 0, 4, 0],
+        [1, 0, 0, 4, 1], [0, 5, 0, 1, 0], [4, 0, 0, 0, 2], [0, 2, 0, 4, 0], [1, 0, 5, 0, 0], [0, 0, 0, 0, 6],
+    ]  # fmt: skip
+    patterns = Patterns.from_counts(np.array(counts), np.arange(1.0, 6))
+    assert patterns.same_share == pytest.approx(0.556, abs=5e-4)
+    equal = krippendorff_alpha(Patterns.from_rows([([3, 3], 2)]), level="nominal")
+    assert isinstance(equal, UndefinedAgreement)
+    assert equal.same_share == 1, "known also where alpha is not"
+    assert Patterns.from_rows([([3], 2)]).same_share is None
+    # Each unit counts once, however many ratings it has.
+    assert Patterns.from_rows([([1, 2], 1), ([4, 4, 4, 4], 1)]).same_share == 0.5
+
+
 def test_units_with_another_rating_than_the_most_frequent_one() -> None:
     patterns = Patterns.from_rows([([5, 5], 90), ([5, 4], 3), ([1, 1, 1], 2), ([3], 8)])
     assert patterns.n_off_mode == 5, "single ratings are no part of alpha"

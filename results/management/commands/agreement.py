@@ -126,6 +126,7 @@ def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
         "n_annotators": line.n_annotators,
         "n_ratings": line.n_ratings,
         "n_single": line.n_single,
+        "same_share": line.same_share,
     }
     if line.alpha is None:
         return {"alpha": None, "undefined": line.undefined, **counts}

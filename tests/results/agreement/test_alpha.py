@@ -1,8 +1,10 @@
 """Agreement of a project: from the tables through the page and the command."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -363,6 +365,28 @@ def test_a_part_with_few_passages_is_named_where_all_have_enough(
     assert output["warnings"] == [few]
 
 
+def test_exact_agreement_is_shown_on_scales_of_points(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    table = [[float(each) for each in column if each != "."] for column in zip(*map(str.split, CANONICAL), strict=True)]
+    shares = [
+        sum(one == other for one, other in combinations(unit, 2)) / math.comb(len(unit), 2)
+        for unit in table
+        if len(unit) > 1
+    ]
+    output, page = answer("agreement", "--project", "bridges"), read_text(client_of(researcher))
+    note = "of pairs of ratings, before correction for chance"
+    assert output["same_share"] == pytest.approx(sum(shares) / 11)
+    assert f"{100 * sum(shares) / 11:.1f} %" in page
+    assert note in page
+    (candidate,) = make_candidates(make_question(make_passage(make_corpus(project))), 1)
+    judge_on_slider(project, {candidate: {make_membership(project): 70.0 for _ in range(2)}})
+    assert answer("agreement", "--project", "bridges")["same_share"] is None, "on two scales"
+    assert note not in read_text(client_of(researcher))
+    assert note not in read_text(client_of(researcher), "?batch=2"), "on a slider"
+
+
 def test_nearly_equal_ratings_are_said_to_make_the_interval_too_narrow(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
@@ -445,7 +469,7 @@ def test_the_number_of_queries_does_not_grow(
 
 
 def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) -> None:
-    counts = {"n_units": 0, "n_annotators": 0, "n_ratings": 0, "n_single": 0}
+    counts = {"n_units": 0, "n_annotators": 0, "n_ratings": 0, "n_single": 0, "same_share": None}
     wanted = {"project": "bridges", "criterion": "correctness", "alpha": None, "level": "ordinal", **counts}
     output = answer("agreement", "--project", "bridges")
     assert output.pop("undefined")
