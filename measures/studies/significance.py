@@ -15,6 +15,10 @@ from measures.patterns import Floats
 from measures.studies.items import Items
 from measures.studies.williams import Williams, williams_from_correlations
 
+LEAST_RESAMPLED = 5
+"""Two passages have three resamples, which the better metric wins all by chance: p would be 1 / (B + 1). Of true
+hypotheses at the level .05 the test rejects 48 % with two passages, 23 % with three, and 15 % with four or five.
+"""
 _SAME = 1e-12
 """A smaller difference of correlations is a rounding error, and counts as a tie."""
 
@@ -117,7 +121,7 @@ def paired_bootstrap(
     Returns
     -------
     PairedBootstrap or Undefined
-        Undefined if a correlation is, with one item or group only, and if every resample is undefined.
+        Undefined if a correlation is, with fewer than five items or groups, and if every resample is undefined.
 
     Raises
     ------
@@ -258,9 +262,9 @@ def _bootstrap(
         return r_a
     if isinstance(r_b, Undefined):
         return r_b
-    if items.n_drawn < 2:
-        unit = "item" if items.drawn is None else "passage"
-        return Undefined(reason=f"one {unit} only, so there is nothing to resample")
+    if items.n_drawn < LEAST_RESAMPLED:
+        unit = "candidate" if items.drawn is None else "passage"
+        return Undefined(reason=f"fewer than five {unit}s to resample")
     differences = drawn[a] - drawn[b]
     defined = differences[~np.isnan(differences)]
     if not defined.size:

@@ -105,7 +105,7 @@ def test_a_tie_is_no_win_also_where_rounding_tells_the_two_apart() -> None:
 
 
 def test_undefined_resamples_are_left_out_and_counted() -> None:
-    human, a, b = np.array([1.0, 5, 5, 5]), np.array([0.0, 1, 1, 1]), np.array([1.0, 1, 0, 0])
+    human, a, b = np.array([1.0, 5, 5, 5, 5]), np.array([0.0, 1, 1, 1, 1]), np.array([1.0, 1, 0, 0, 0])
     found = paired_bootstrap(human, a, b, rng=rng(), n_resamples=500)
     assert isinstance(found, PairedBootstrap)
     assert 0.3 < found.undefined_share < 0.7
@@ -113,9 +113,22 @@ def test_undefined_resamples_are_left_out_and_counted() -> None:
     n_defined = round(500 * (1 - found.undefined_share))
     assert found.p * (n_defined + 1) == pytest.approx(round(found.p * (n_defined + 1)))
     assert found.p < 0.2
-    alone = paired_bootstrap(human, a, b, rng=rng(), groups=["p"] * 4, by_group=True)
-    assert alone == Undefined(reason="one passage only, so there is nothing to resample")
-    assert paired_bootstrap(human, a, np.ones(4), rng=rng()) == Undefined(reason="all scores are equal")
+    assert paired_bootstrap(human, a, np.ones(5), rng=rng()) == Undefined(reason="all scores are equal")
+
+
+@pytest.mark.parametrize("n_passages", [1, 2, 4])
+def test_too_few_passages_have_no_p_that_only_their_number_makes_small(n_passages: int) -> None:
+    """The better metric wins all three resamples of two passages, by chance in half of the studies."""
+    groups = [f"p{n % n_passages}" for n in range(len(HUMAN))]
+    found = paired_bootstrap(HUMAN, NEAR, FAR, rng=rng(), groups=groups, by_group=True)
+    assert found == Undefined(reason="fewer than five passages to resample")
+    compared = compare_all(HUMAN, {"near": NEAR, "far": FAR}, rng=rng(), groups=groups, by_group=True)
+    assert {one.bootstrap_holm for one in compared} == {None}
+    few = slice(0, 4)
+    alone = paired_bootstrap(HUMAN[few], NEAR[few], FAR[few], rng=rng())
+    assert alone == Undefined(reason="fewer than five candidates to resample")
+    enough = [f"p{n % 5}" for n in range(len(HUMAN))]
+    assert isinstance(paired_bootstrap(HUMAN, NEAR, FAR, rng=rng(), groups=enough, by_group=True), PairedBootstrap)
 
 
 @given(triples)
