@@ -1,4 +1,4 @@
-"""A project that pays nothing shows no money anywhere."""
+"""A project that pays nothing shows no money anywhere, and neither does work without pay to its annotators."""
 
 import html
 import re
@@ -8,19 +8,23 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.models import Batch
+from annotate.models import Batch, BatchAnnotator, QualificationTest
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
+from annotate.onboarding import consent as onboarding
 from projects.models import Membership, Project, User
 from projects.people import invitations
 from tests import sized_projects
+from tests.annotate.open_batches import open_batch
+from tests.annotate.payments.paid_work import earn
 from tests.annotate.submitted_work import rate
 from tests.every_page import addresses, make_samples
-from tests.factories import make_batch, make_corpus
+from tests.factories import make_batch, make_consent, make_corpus
 from tests.people import SignIn
 from tests.previews import confirm
 from tests.results.judged_batches import take_file
+from tests.sized_projects import submit
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +51,10 @@ LEAST_PAGES = 45
 
 OF_METRICS = re.compile(r"\b[Bb]onus(?:-weight| for| in)\b|\b(?:of|the|a|without|opinion|entity) bonus\b")
 """Adapted metrics give an answer a bonus, which nobody is paid."""
+
+
+def read(client: Client, address: str = "/desk/") -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", client.get(address).content.decode()).split())
 
 
 def find_words_of_money(content: str) -> list[str]:
@@ -159,3 +167,44 @@ def test_acting_in_an_unpaid_project_names_no_money(
                 page = client_of(member).get(path)
                 assert page.status_code == 200, path
                 assert find_words_of_money(page.content.decode()) == [], path
+
+
+def test_work_without_pay_names_no_money_to_who_has_earned_none(
+    project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=2, judgments=2, cents_per_hit=0)
+    submit(annotator)
+    home = f"/p/{project.slug}"
+    onboarding.agree(annotator=annotator, version=make_consent(project).version)
+    pages = ["/desk/", f"{home}/desk/", f"{home}/history/", f"{home}/withdraw/"]
+    client = client_of(annotator)
+    for address in pages:
+        assert not find_words_of_money(client.get(address).content.decode()), address
+    # Where they have earned something, or may yet, the pages name it.
+    earn(other_annotator, 500)
+    client = client_of(other_annotator)
+    assert "$5.00" in read(client)
+    assert "Earnings" in read(client, f"{home}/history/")
+    open_batch(project, cents_per_hit=40)
+    client = client_of(annotator)
+    assert "Earned today (UTC) $0.00" in read(client)
+
+
+def test_a_paid_batch_for_others_names_no_money(
+    project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, cents_per_hit=0)
+    paid = open_batch(project, cents_per_hit=40, has_named_annotators=True)
+    BatchAnnotator.objects.create(batch=paid, annotator=other_annotator)
+    assert not find_words_of_money(client_of(annotator).get("/desk/").content.decode())
+    assert "Earned today (UTC) $0.00" in read(client_of(other_annotator))
+
+
+def test_a_paid_test_names_the_money_before_the_work(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, cents_per_hit=0)
+    QualificationTest.objects.create(
+        project=project, rubric=project.rubrics.get(), state=QualificationTest.State.OPEN, cents=25
+    )
+    assert "Earned today (UTC) $0.00" in read(client_of(annotator))

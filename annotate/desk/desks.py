@@ -14,7 +14,7 @@ from annotate.onboarding.consent import ConsentState as Consent
 from annotate.onboarding.consent import consent_states
 from annotate.onboarding.notices import fetch_unread
 from annotate.onboarding.surveys import SurveyState, survey_states
-from annotate.payments.ledger import Sums, sum_by_annotator
+from annotate.payments.ledger import Sums, find_paid, sum_by_annotator
 from annotate.payments.pending import Today, sum_today
 from annotate.rating.pace import Duration, find_paces, measure_hits
 from annotate.work import revising
@@ -30,7 +30,7 @@ MOST_FORMER = 20
 
 @dataclass(frozen=True)
 class Earned:
-    """The HITs that an annotator has submitted in a project, and their pay, None if the project pays nothing."""
+    """The HITs that an annotator has submitted in a project, and their pay, None for whom pay is not shown."""
 
     n_submitted: int = 0
     cents: int | None = None
@@ -256,14 +256,11 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
     )
     submitted = dict(rows)
     sums = sum_by_annotator(annotators) if sums is None else sums
-    earned = {}
-    for annotator in annotators:
-        cents = sums[annotator.pk].total
-        # Pay from before the project stopped paying is still shown.
-        earned[annotator.pk] = Earned(
-            submitted.get(annotator.pk, 0), cents if cents or _is_paid_here(annotator) else None
-        )
-    return earned
+    paid = find_paid(annotators)
+    return {
+        each.pk: Earned(submitted.get(each.pk, 0), sums[each.pk].total if each.pk in paid else None)
+        for each in annotators
+    }
 
 
 def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
@@ -306,7 +303,3 @@ def _fetch_begun(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assi
         .distinct("annotator_id", "state")
     )
     return {(assignment.annotator_id, assignment.state): assignment for assignment in begun}
-
-
-def _is_paid_here(annotator: Membership) -> bool:
-    return annotator.project.is_paid and not annotator.is_paid_elsewhere

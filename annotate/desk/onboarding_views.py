@@ -18,6 +18,7 @@ from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
 from annotate.panels.sessions import LIVE, end, find_session
+from annotate.payments.ledger import find_paid
 from annotate.work.openings import explain_start
 from annotate.work.views import next_hit
 from projects.access import ProjectRequest, Right, explain_refusal, requires
@@ -72,6 +73,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         "form": form,
         "state": onboarding_consent.consent_state(request.membership),
         "plan": onboarding_consent.plan_withdrawal(request.membership),
+        "is_paid": request.membership.pk in find_paid([request.membership]),
     }
     return render(
         request,

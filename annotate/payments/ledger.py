@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Sum
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
 
-from annotate.models import Batch, LedgerEntry, QualificationTest
+from annotate.models import Batch, BatchAnnotator, LedgerEntry, QualificationTest
 from annotate.models.conditions import is_erased
 from annotate.payments.panel_pay import pays_by_panels
 from projects.models import Membership, Project
@@ -175,6 +175,26 @@ def pays_anything(project: Project) -> bool:
         or QualificationTest.objects.filter(project=project, cents__gt=0).exists()
         or pays_by_panels(project)
     )
+
+
+def find_paid(annotators: Iterable[Membership]) -> set[int]:
+    """Return, by membership id, the annotators who have earned something or may do so: pay is shown to no others.
+
+    A project that pays may have work without pay. So what counts are the open and paused batches for an annotator and
+    the open test, and only before the first batch the project's own rate.
+    """
+    own = Batch.objects.collecting().filter(project=OuterRef("project")).exclude(state=Batch.State.DRAFT)
+    under_way = own.filter(state__in=(Batch.State.OPEN, Batch.State.PAUSED))
+    named = BatchAnnotator.objects.filter(batch=OuterRef("pk"), annotator=OuterRef(OuterRef("pk")))
+    paid = under_way.exclude(cents_per_hit=0, cents_per_item=0).filter(Q(has_named_annotators=False) | Exists(named))
+    test = QualificationTest.objects.filter(
+        project=OuterRef("project"), state=QualificationTest.State.OPEN, cents__gt=0
+    )
+    has_rate = Q(project__cents_per_hit__gt=0) | Q(project__cents_per_item__gt=0)
+    may_earn = has_rate & Q(is_paid_elsewhere=False) & (Exists(paid) | Exists(test) | ~Exists(own))
+    entries = LedgerEntry.objects.filter(annotator=OuterRef("pk")).exclude(cents=0)
+    found = Membership.objects.filter(Exists(entries) | may_earn, pk__in=[annotator.pk for annotator in annotators])
+    return set(found.values_list("pk", flat=True))
 
 
 def list_balances(project: Project) -> list[Balance]:

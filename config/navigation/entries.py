@@ -56,9 +56,7 @@ class Navigation:
             url = self._find_page_url(page)
             if not url or self._find_group(page.url_name) is not self.group:
                 continue
-            if page.is_about_pay and self.membership.is_paid_elsewhere and not is_here:
-                continue
-            if is_here or page.is_shown is None or page.is_shown(self.project):
+            if is_here or page.is_shown is None or page.is_shown(self.membership):
                 n_waiting = page.count(self.waiting) if page.count else 0
                 found.append(Link(str(page.label), url, self._mark(page) if is_here else "", n_waiting))
         return found

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy
 
-from annotate.payments.ledger import pays_anything
+from annotate.payments.ledger import find_paid, pays_anything
 from config.navigation.pages import Group, Page
 from projects.access import Right
 
@@ -255,7 +255,7 @@ ADMIN = Group(
             "annotate:payment-list",
             Right.MANAGE,
             below=("annotate:payment-show", "annotate:ledger-show", "annotate:panel-payments"),
-            is_shown=pays_anything,
+            is_shown=lambda member: pays_anything(member.project),
         ),
         Page("Audit log", "projects:log-list", Right.MANAGE),
         Page("API tokens", "projects:token-list", below=("projects:token-new", "projects:token-rotate")),
@@ -316,8 +316,7 @@ DESK = Group(
             gettext_lazy("Earnings"),
             "annotate:earnings",
             Right.MEMBER,
-            is_shown=lambda project: project.is_paid,
-            is_about_pay=True,
+            is_shown=lambda member: member.project.is_paid and member.pk in find_paid([member]),
         ),
     ),
 )

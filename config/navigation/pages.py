@@ -7,15 +7,14 @@ from django.utils.functional import Promise
 
 from annotate.models.waiting import Waiting
 from projects.access import Right
-from projects.models import Project
+from projects.models import Membership
 
 
 @dataclass(frozen=True)
 class Page:
     """A page of the second row: its label, its URL name, the right that shows it, and the pages that belong to it.
 
-    Whoever lacks the right gets the page of `otherwise`, if there is one. Whom a panel's platform pays sees no page
-    that is about the project's pay.
+    Whoever lacks the right gets the page of `otherwise`, if there is one.
     """
 
     label: str | Promise
@@ -23,8 +22,7 @@ class Page:
     right: Right = Right.READ
     below: tuple[str, ...] = ()
     otherwise: str = ""
-    is_shown: Callable[[Project], bool] | None = None
-    is_about_pay: bool = False
+    is_shown: Callable[[Membership], bool] | None = None
     count: Callable[[Waiting], int] | None = None
 
     @property
