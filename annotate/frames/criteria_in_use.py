@@ -1,5 +1,6 @@
 """Scopes of judgments, and the criteria that batches use."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -91,6 +92,13 @@ def _read_versions(project: Project, batch: Batch | None) -> dict[str, list[Crit
     for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
         by_key.setdefault(criterion.key, []).append(criterion)
     return by_key
+
+
+def name_criteria(project: Project) -> dict[str, str]:
+    """Return the names of the criteria in use by key; criteria of one name have their key beside it."""
+    criteria = criteria_in_use(project)
+    n_namesakes = Counter(each.name for each in criteria)
+    return {each.key: f"{each.name} ({each.key})" if n_namesakes[each.name] > 1 else each.name for each in criteria}
 
 
 def criteria_to_come(project: Project) -> list[CriterionInUse]:

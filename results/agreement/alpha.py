@@ -362,7 +362,7 @@ def _read_interval(interval: Interval | Undefined | None) -> AlphaInterval | Non
 
 def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
     reason = "“{criterion}” was asked on several scales ({scales}); choose one batch".format(
-        criterion=criterion.key,
+        criterion=criterion.name,
         scales="; ".join(criterion.scales),
     )
     # A 5 of one scale and a 5 of another are not the same rating.

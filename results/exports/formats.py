@@ -68,7 +68,7 @@ def _choose_criterion(choices: Choices) -> str:
     scales = _list_scales(choices, criterion)
     if len(scales) > 1:
         raise Refused(
-            f"“{criterion.key}” was asked on several scales ({'; '.join(scales)}), which one file cannot mix. Choose "
+            f"“{criterion.name}” was asked on several scales ({'; '.join(scales)}), which one file cannot mix. Choose "
             "one batch."
         )
     return criterion.key

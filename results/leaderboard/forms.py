@@ -19,8 +19,15 @@ class LeaderboardForm(JudgmentsForm):
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(project, *args, **kwargs)
         passages = Passage.objects.in_project(project).order_by("split")
+        if self.criteria:
+            self.propose("criterion", self.default_criterion)
         self._offer("dataset", "all datasets", list(project.datasets.values_list("name", flat=True)))
         self._offer("split", "all splits", list(passages.values_list("split", flat=True).distinct()))
+
+    @property
+    def default_criterion(self) -> str:
+        # Metrics are ranked by correlations, which mean nothing for categories.
+        return next((each.key for each in self.criteria if each.has_order), self.criteria[0].key)
 
     def _offer(self, name: str, every: str, values: list[str]) -> None:
         choices = [(value or NONE, value or "none given") for value in values]

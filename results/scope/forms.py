@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count
+from django.http import QueryDict
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.stages import Stage, choose_stage
@@ -49,17 +50,22 @@ class ScopeForm(forms.Form):
         self.kinds = find_batch_kinds(project)
         # Without trials there is one stage, and nothing to choose.
         if any(kind == Batch.Kind.TRIAL for kind, _state in self.kinds):
-            self.fields["stage"].initial = self.default_stage
-            # A bound form shows what was sent and never `initial`: an address without a stage would leave the field
-            # empty although the default stage is shown.
-            if self.is_bound and not self.data.get("stage"):
-                self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]
+            self.propose("stage", self.default_stage)
         else:
             del self.fields["stage"]
             self.dropped["stage"] = [Stage.FULL, Stage.ALL]
         self.criteria = criteria_in_use(project)
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
         self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
+
+    def propose(self, name: str, value: str) -> None:
+        """Choose a value of a field unless another was sent."""
+        self.fields[name].initial = value
+        # A bound form shows what was sent and never `initial`: an address without a stage would leave the field
+        # empty although the default stage is shown.
+        if self.is_bound and not self.data.get(name):
+            sent = self.data.dict() if isinstance(self.data, QueryDict) else self.data
+            self.data = {**sent, name: value}
 
     def read_stage(self) -> Stage:
         """Return the stage that was sent, or the project's default stage."""
@@ -108,6 +114,10 @@ class JudgmentsForm(ScopeForm):
 
     blind = forms.BooleanField(label="Blind judgments only", required=False)
 
+    @property
+    def default_criterion(self) -> str:
+        return self.criteria[0].key
+
     def scope(self) -> Scope:
         """Return the selected judgments. Raises Refused where the batch does not ask the criterion."""
         data = self.cleaned_data if self.is_bound else {}
@@ -116,7 +126,7 @@ class JudgmentsForm(ScopeForm):
         criteria = criteria_in_use(self.project, batch, stage=stage)
         return Scope(
             project=self.project,
-            criterion=choose_among(criteria, data.get("criterion") or self.criteria[0].key),
+            criterion=choose_among(criteria, data.get("criterion") or self.default_criterion),
             stage=stage,
             batch=batch,
             is_blind_only=bool(data.get("blind")),

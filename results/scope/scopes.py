@@ -105,7 +105,7 @@ def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
 
 def explain_several_scales(criterion: CriterionInUse) -> str:
     return "“{criterion}” was asked on several scales ({scales}). Choose one batch.".format(
-        criterion=criterion.key,
+        criterion=criterion.name,
         scales="; ".join(criterion.scales),
     )
 

@@ -12,9 +12,9 @@ from results.sets.agreement_text import choose_interval
 Figures = Mapping[str, Any]
 
 
-def tabulate_agreement(judgment_set: JudgmentSet) -> Table:
-    """Return alpha of each criterion and scale, with the interval that the set's README has."""
-    found = [_read_criterion(each) for each in judgment_set.facts.get("criteria", [])]
+def tabulate_agreement(judgment_set: JudgmentSet, names: Mapping[str, str]) -> Table:
+    """Return alpha of each criterion and scale, with the interval that the set's README has; names are by key."""
+    found = [_read_criterion(each, names) for each in judgment_set.facts.get("criteria", [])]
     name = judgment_set.name.rstrip(". ")
     methods = {_describe_method(choose_interval(each)) for each in judgment_set.facts.get("criteria", [])}
     caption = (
@@ -24,13 +24,13 @@ def tabulate_agreement(judgment_set: JudgmentSet) -> Table:
     return tabulate_criteria(found, caption=caption, label=f"set-{judgment_set.number}-alpha")
 
 
-def _read_criterion(figures: Figures) -> CriterionAlpha:
+def _read_criterion(figures: Figures, names: Mapping[str, str]) -> CriterionAlpha:
     interval = choose_interval(figures)
     unit = PASSAGES if interval is figures["interval_over_passages"] else ITEMS
     n = interval.get("n_resampled")
     noun = "passages" if unit == PASSAGES else "candidates"
     return CriterionAlpha(
-        criterion=figures["criterion"],
+        criterion=names.get(figures["criterion"], figures["criterion"]),
         scale=figures["scale"],
         level=figures["level"],
         outcome=figures["agreement"],

@@ -52,10 +52,11 @@ def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     return interval
 
 
-def list_warnings(criteria: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the warnings that the README has of criteria judged on few passages, or with nearly equal ratings."""
-    few = _warn_of_few([each for each in criteria if _name_method(each)[1] == PASSAGES])
-    return [warning for warning in (few, _warn_of_equal(criteria)) if warning]
+def list_warnings(criteria: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
+    """Return the README's warnings of criteria judged on few passages, or with nearly equal ratings, with names by key."""
+    named = [{**each, "criterion": names.get(each["criterion"], each["criterion"])} for each in criteria]
+    few = _warn_of_few([each for each in named if _name_method(each)[1] == PASSAGES])
+    return [warning for warning in (few, _warn_of_equal(named)) if warning]
 
 
 def _warn_of_equal(criteria: Sequence[Mapping[str, Any]]) -> str:

@@ -9,6 +9,8 @@ from measures.bootstrap import JACKKNIFE, PERCENTILE
 from measures.gold_rules import GoldRule
 from results.scope.gold_settings import SEED, GoldSettings
 
+CRITERIA = "Criteria"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(GoldSettings):
@@ -42,10 +44,14 @@ class Settings(GoldSettings):
         stored = super().as_dict()
         return stored if self.with_surveys else {name: stored[name] for name in stored if name != "with_surveys"}
 
-    def list_choices(self) -> list[tuple[str, str]]:
-        """Return the name and value of each choice as pages, README.md and changes.json have them."""
+    def list_choices(self, criteria: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+        """Return the name and value of each choice as pages, README.md and changes.json have them.
+
+        Pages give the names of criteria by key; files have the keys, as in their columns.
+        """
+        names = criteria or {}
         selections = {
-            "Criteria": self.criteria,
+            CRITERIA: [names.get(key, key) for key in self.criteria],
             "Datasets": self.datasets,
             "Splits": self.splits,
             "Sources": self.sources,

@@ -1,5 +1,6 @@
 """Judgment sets: the list, a new one with its preview, one with its figures and files, and its downloads."""
 
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -10,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.frames.criteria_in_use import name_criteria
 from annotate.frames.kept import keep
 from annotate.reviews.adjudication import uses_adjudication
 from projects.access import ProjectRequest, Right, requires
@@ -29,7 +31,7 @@ from results.sets.agreement_text import list_warnings
 from results.sets.forms import ReplacementForm, RetireForm, SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
-from results.sets.settings import Settings, reword_choice
+from results.sets.settings import CRITERIA, Settings, reword_choice
 from results.studies.freshness import find_outdated
 
 
@@ -43,6 +45,7 @@ def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "page": page,
         "can_manage": request.membership.can_manage,
         "taken_out": retiring.find_taken_out(project),
+        "criteria": name_criteria(project),
     }
     return render(request, "results/sets/list.html", context)
 
@@ -78,17 +81,18 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     judgment_set = _fetch(project, number)
-    settings = Settings.from_dict(judgment_set.settings)
+    settings, criteria = Settings.from_dict(judgment_set.settings), name_criteria(project)
     context = {
         **_progress(judgment_set, can_manage=request.membership.can_manage),
-        "chosen": settings.list_choices(),
+        "criteria": criteria,
+        "chosen": settings.list_choices(criteria),
         "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
         "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
-        "agreement": tabulate_agreement(judgment_set) if judgment_set.is_frozen else None,
-        "interval_warnings": list_warnings(judgment_set.facts.get("criteria", [])),
+        "agreement": tabulate_agreement(judgment_set, criteria) if judgment_set.is_frozen else None,
+        "interval_warnings": list_warnings(judgment_set.facts.get("criteria", []), criteria),
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
-        "changed_settings": _list_changed_settings(judgment_set),
+        "changed_settings": _list_changed_settings(judgment_set, criteria),
         "is_taken_out": judgment_set.pk in retiring.find_taken_out(project),
         "taken_out_reason": retiring.TAKEN_OUT,
         "retirement": _make_retirement_form(judgment_set) if request.membership.can_manage else None,
@@ -173,7 +177,8 @@ def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpR
 @require_safe
 def set_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
     judgment_set = _fetch(project, number)
-    found = [tabulate_agreement(judgment_set)] if judgment_set.is_frozen else []
+    criteria = name_criteria(project)
+    found = [tabulate_agreement(judgment_set, criteria)] if judgment_set.is_frozen else []
     return answer_table(project, found, name, form, stem=f"set-{number}")
 
 
@@ -205,7 +210,8 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     context = {
         "form": form,
         "counts": counts,
-        "chosen": settings.list_choices(),
+        "criteria": (criteria := name_criteria(project)),
+        "chosen": settings.list_choices(criteria),
         "settings": settings,
         "studies": studies,
         "outdated": find_outdated(project, studies),
@@ -224,13 +230,20 @@ def _make_preview(project: Project, form: SetForm) -> Preview:
     return Preview("set", project, form.settings(), uses_adjudication(project))
 
 
-def _list_changed_settings(judgment_set: JudgmentSet) -> list[tuple[str, str, str]]:
-    """Return the name of each changed setting with its values before and after."""
+def _list_changed_settings(judgment_set: JudgmentSet, criteria: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return the name of each changed setting with its values before and after; `criteria` are names by key."""
     changes = judgment_set.facts.get("changes") or {"settings": []}
-    return [
-        (*reword_choice(each["name"], each["before"]), reword_choice(each["name"], each["after"])[1])
-        for each in changes["settings"]
-    ]
+    found = []
+    for each in changes["settings"]:
+        (name, before), (_, after) = (reword_choice(each["name"], each[side]) for side in ("before", "after"))
+        if name == CRITERIA:
+            before, after = (_name_keys(value, criteria) for value in (before, after))
+        found.append((name, before, after))
+    return found
+
+
+def _name_keys(value: str, criteria: Mapping[str, str]) -> str:
+    return ", ".join(criteria.get(key, key) for key in value.split(", "))
 
 
 def _list_changes(judgment_set: JudgmentSet) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from annotate.frames.criteria_in_use import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use, name_criteria
 from measures.gold_rules import GoldRule
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
@@ -143,7 +143,7 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
         if name in fields
     ]
     return [
-        ("Criterion", settings.criterion),
+        ("Criterion", name_criteria(study.project).get(settings.criterion, settings.criterion)),
         *settings.list_choices(),
         *options,
         *([("Resamples", f"{settings.n_resamples:,}")] if _has_resamples(kind, study) else []),

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.frames.criteria_in_use import name_criteria
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
@@ -32,7 +33,12 @@ from results.studies.kinds import KINDS
 def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
     studies = project.studies.select_related("requested_by__user").defer("result")
     page = paginate(request, studies)
-    context = {"page": page, "kinds": KINDS, "outdated": find_outdated(project, page)}
+    context = {
+        "page": page,
+        "kinds": KINDS,
+        "outdated": find_outdated(project, page),
+        "criteria": name_criteria(project),
+    }
     return render(request, "results/studies/list.html", context)
 
 

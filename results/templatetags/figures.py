@@ -39,6 +39,12 @@ def name_part(name: str) -> SafeString:
 
 
 @register.filter
+def name_criterion(key: str, names: Mapping[str, str]) -> str:
+    """Return the name of a criterion, or its key where no batch asks it any more."""
+    return names.get(key, key)
+
+
+@register.filter
 def decode_letters(signature: str) -> str:
     """Return a signature with the letters of all scripts as they are."""
     # Loading every metric takes a while, which other pages need not wait for.

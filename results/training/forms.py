@@ -7,6 +7,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 
+from annotate.frames.criteria_in_use import name_criteria
 from measures.neural.lerc.inputs import SEGMENTS
 from measures.neural.lerc.settings import MOST_TOKENS, RATES, SEEDS, Settings
 from projects.errors import Refused
@@ -114,7 +115,8 @@ class TrainingForm(forms.Form):
         if newest := self.sets.first():
             self.fields["set"].initial = newest.number
         keys = dict.fromkeys(key for each in self.sets for key in list_criteria(each))
-        self._choose("criterion", [(key, key) for key in keys])
+        criteria = name_criteria(project)
+        self._choose("criterion", [(key, criteria.get(key, key)) for key in keys])
         self._choose("encoder", [(each.name, each.name) for each in self.encoders])
         # A set without the split dev can't choose a learning rate.
         if not Passage.objects.in_project(project).filter(split="dev").exists():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotate.frames.criteria_in_use import name_criteria
 from measures.metrics import METRICS
 from measures.neural.lerc.judging import WORD_METRICS
 from measures.neural.lerc.plans import Plan as TablePlan
@@ -173,13 +174,13 @@ def _make(
     n_keys: int = 1,
     mean: bool = False,
 ) -> Table:
-    result = training.result or {}
+    result, names = training.result or {}, name_criteria(training.project)
     method = "95 % intervals by the jackknife with Student's t over passages"
     of_means = "; of means by a percentile bootstrap of passages" if mean else ""
     beside = "" if name == "runs" else " and word-overlap metrics"
     caption = (
         f"{title}: {training.metric}{beside} (judgment set {result['set']['number']}, criterion "
-        f"{training.criterion}; {method}{of_means})."
+        f"{names.get(training.criterion, training.criterion)}; {method}{of_means})."
     )
     notes = [_ON_DEV, f"Encoder: {result['encoder']['name']}. Word-overlap metrics use the same single reference."]
     return Table(

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.frames.criteria_in_use import name_criteria
 from measures.neural.environment import is_installed
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
@@ -31,7 +32,8 @@ def training_list(request: ProjectRequest, project: Project) -> HttpResponse:
     trainings = project.trainings.select_related("judgment_set", "project").defer(
         "result", "estimate", "judgment_set__files", "judgment_set__facts"
     )
-    return render(request, "results/training/list.html", {"page": paginate(request, trainings)})
+    context = {"page": paginate(request, trainings), "criteria": name_criteria(project)}
+    return render(request, "results/training/list.html", context)
 
 
 @requires(Right.READ)
@@ -77,6 +79,7 @@ def training_show(request: ProjectRequest, project: Project, number: int) -> Htt
         "stats": list_stats(training),
         "tables": list_tables(training),
         "charts": list_charts(training),
+        "criteria": name_criteria(project),
         "may_delete": requesting.may_delete(training, request.membership),
     }
     return render(request, "results/training/show.html", context)

@@ -5,19 +5,21 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from django.utils.html import strip_tags
 from pytest_django import Settings
 
 from annotate.frames.annotator_baselines import fetch_baselines
-from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use, name_criteria
 from annotate.models import Adjudication, Judgment
 from annotate.reviews.adjudication import set_rule
 from measures.rubric import FIVE_POINTS, NO_ORDER, CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from results.disagreements.spread import measure_spread
-from results.models import MetricRun
+from results.models import MetricRun, Report
 from results.scores.gold import fetch_adjudicated
 from results.studies.presentation import list_warnings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
@@ -424,3 +426,52 @@ def test_a_new_evaluation_proposes_a_criterion_with_an_order(
     page = client_of(researcher).get("/p/bridges/studies/new/?kind=correlation").content.decode()
     first, second = re.findall(r'<option value="(error|fits)"( selected)?', page)
     assert (first, second) == (("error", ""), ("fits", " selected"))
+
+
+def test_the_leaderboard_begins_with_a_criterion_that_metrics_can_be_ranked_by(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    Criterion.objects.filter(key="quality").update(position=9)
+    client, address = client_of(researcher), "/p/bridges/leaderboard/"
+    for sent in ({}, {"blind": "on"}):
+        html = client.get(address, sent).content.decode()
+        assert '<option value="fits" selected>' in html, sent
+        client.post(f"{address}?{urlencode(sent)}")
+        assert Report.objects.get(settings__blind=bool(sent)).settings["criterion"] == "fits"
+    html = client.get(address, {"criterion": "error"}).content.decode()
+    assert '<option value="error" selected>' in html
+    assert Script(researcher).read("leaderboard/")["settings"]["criterion"] == "fits"
+
+
+def test_pages_name_criteria_as_their_rubric_does(
+    judged: Project, researcher: Membership, owner: Membership, client_of: SignIn
+) -> None:
+    Criterion.objects.filter(key="quality").update(name="Correctness of the answer")
+    runs = list(MetricRun.objects.all())
+    made, other = (
+        study(judged, researcher, runs, criterion="quality"),
+        study(judged, researcher, runs, criterion="fits"),
+    )
+    before = freeze(judged, owner, criteria=("quality",))
+    after = freeze(judged, owner, criteria=("quality", "fits"))
+    client = client_of(owner)
+    compared = f"studies/compare/?first={made.number}&second={other.number}"
+    for address in (
+        "studies/",
+        f"studies/{made.number}/",
+        compared,
+        "sets/",
+        "sets/new/?criteria=quality&stage=full",
+        f"sets/{before.number}/",
+        f"sets/{after.number}/",
+        f"sets/{after.number}/tables/criteria.csv",
+    ):
+        text = strip_tags(client.get(f"/p/bridges/{address}").content.decode())
+        assert "Correctness of the answer" in text, address
+        assert not re.search(r"(?<!mocha-)\bquality\b", text), address
+    assert "quality" in read(after, "README.md").decode(), "the files of a set have keys in their columns"
+
+
+def test_criteria_of_one_name_are_told_apart_by_their_keys(judged: Project) -> None:
+    Criterion.objects.exclude(key="error").update(name="Good")
+    assert name_criteria(judged) == {"quality": "Good (quality)", "error": "Error", "fits": "Good (fits)"}
