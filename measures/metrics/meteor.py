@@ -49,7 +49,7 @@ class Meteor15(Metric):
         },
     )
 
-    variant: ClassVar[str] = "1.5, English, best reference"
+    variant: ClassVar[str] = "English, best reference"
     packages: ClassVar[tuple[str, ...]] = ("pycocoevalcap",)
     batch_size: ClassVar[int] = 100
     process: ClassVar[MeteorProcess | None] = None
@@ -133,7 +133,7 @@ class Meteor2005(LexicalMetric, MeanMetric):
     @property
     def variant(self) -> str:
         stages = "form and stem" if self.synonyms == "none" else "form, stem and WordNet synonym"
-        return f"2005 by {stages}, best reference"
+        return f"by {stages}, best reference"
 
     @property
     def signature(self) -> str:

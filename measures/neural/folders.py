@@ -7,7 +7,7 @@ listed are refused, so that loading a model runs nothing but transformers itself
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
@@ -23,6 +23,13 @@ KINDS: dict[str, str] = {
     "masked": "masked language model, for QAScore",
     "lerc": "LERC, trained on human judgments",
 }
+NOUNS: dict[str, str] = {
+    "encoder": "an encoder of texts",
+    "cross": "a cross-encoder",
+    "masked": "a masked language model",
+    "lerc": "a model trained for LERC",
+}
+"""The kinds as sentences have them."""
 POOLINGS = ("mean", "cls", "max")
 ACTIVATIONS = ("sigmoid", "identity")
 
@@ -99,6 +106,18 @@ class ModelFolder:
     def short_digest(self) -> str:
         """The beginning of the digest, as signatures and lists show it."""
         return self.digest[:12]
+
+
+def name_kinds(kinds: Sequence[str]) -> str:
+    """Return kinds of models as a sentence has them; without any, every kind will do.
+
+    Examples
+    --------
+    >>> name_kinds(["encoder", "masked", "cross"])
+    'an encoder of texts, a masked language model or a cross-encoder'
+    """
+    *first, last = [NOUNS[kind] for kind in kinds] or ["a model"]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def read_folder(path: Path) -> ModelFolder:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measures.neural.environment import SETUP, get_environment, is_installed
-from measures.neural.folders import NAME, Kind, ModelFolder, read_folder
+from measures.neural.folders import NAME, Kind, ModelFolder, name_kinds, read_folder
 from measures.neural.model_files import BadFolder
 
 
@@ -52,17 +52,20 @@ def find_model(name: str, *kinds: Kind) -> ModelFolder:
         No model is chosen, there is none of this name, it is of another kind, or it cannot be used.
     """
     models_dir = get_environment().models_dir
-    wanted = " or ".join(kinds)
+    wanted = name_kinds(kinds)
     if not name:
         fitting = [each.name for each in list_models() if isinstance(each, ModelFolder) and each.kind in kinds]
         if not fitting:
-            raise BadFolder(f"no model of the kind {wanted} is registered; add one with manage.py models add")
+            raise BadFolder(
+                f"it needs {wanted}, and none has been added: whoever runs the server can add one with "
+                "manage.py models add"
+            )
         raise BadFolder(f"no model is chosen: set model to {' or '.join(fitting)}")
     if models_dir is None or not NAME.fullmatch(name) or not (models_dir / name).is_dir():
         raise BadFolder(f"there is no model “{name}”: add it with manage.py models add")
     folder = read_folder(models_dir / name)
     if kinds and folder.kind not in kinds:
-        raise BadFolder(f"the model “{name}” is of the kind {folder.kind}: choose one of the kind {wanted}")
+        raise BadFolder(f"the model “{name}” is {name_kinds([folder.kind])}: choose {wanted}")
     return folder
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from measures.neural.environment import SETUP, choose_device, is_installed, load_torch
-from measures.neural.folders import Kind, ModelFolder, check_hashes
+from measures.neural.folders import Kind, ModelFolder, check_hashes, name_kinds
 from measures.neural.model_files import BadFolder
 
 _UNLIMITED = 1_000_000
@@ -74,7 +74,7 @@ def _load(folder: ModelFolder, auto: str, kinds: tuple[Kind, ...]) -> Loaded:
     if not is_installed():
         raise BadFolder(f"{SETUP}.")
     if folder.kind not in kinds:
-        raise BadFolder(f"{folder.name} is of the kind {folder.kind}, not {' or '.join(kinds)}.")
+        raise BadFolder(f"{folder.name} is {name_kinds([folder.kind])}, not {name_kinds(kinds)}.")
     check_hashes(folder)
     torch = load_torch()
     import transformers

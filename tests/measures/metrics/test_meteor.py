@@ -158,3 +158,8 @@ def test_synonyms_are_wordnets() -> None:
     found = score("meteor_2005", ["the dog ran", "a hound"], [["a hound running"], ["dogs"]], synonyms="wordnet")
     np.testing.assert_allclose(found, [2 / 3 * (1 - 0.5 / 8), 0.5 / (0.9 * 0.5 + 0.1) * 0.5])
     assert score("meteor_2005", ["the dog ran"], [["a hound running"]]).item() == 0
+
+
+def test_what_is_said_beside_a_title_does_not_repeat_it() -> None:
+    assert make("meteor_1_5").variant == "English, best reference"
+    assert make("meteor_2005").variant == "by form and stem, best reference"

@@ -75,4 +75,4 @@ def test_a_model_with_several_outputs_is_refused(registered_models: TinyModels) 
     model = registered_models.describe(registered_models.build("bert", "cross", num_labels=2), "cross")
     with pytest.raises(Broken, match="has 2 outputs"):
         score("sas", ["a"], [["a"]], model=model)
-    assert "is of the kind encoder" in make("sas", model=registered_models.register("bert")).lacks()
+    assert "is an encoder of texts" in make("sas", model=registered_models.register("bert")).lacks()

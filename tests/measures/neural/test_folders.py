@@ -179,13 +179,16 @@ def test_the_registry_lists_every_folder_with_what_is_wrong(
     assert find_model("tiny", "encoder", "masked") == model
     monkeypatch.setattr(installed, "is_installed", lambda: True)
     assert explain_missing("tiny", "encoder") == ""
-    assert "is of the kind encoder: choose one of the kind cross" in explain_missing("tiny", "cross")
+    assert explain_missing("tiny", "cross") == "the model “tiny” is an encoder of texts: choose a cross-encoder"
     for name in ("absent", "../tiny", "tiny/../tiny", ".adding", "loose.safetensors"):
         assert "there is no model" in explain_missing(name, "encoder")
     assert explain_missing("", "encoder") == "no model is chosen: set model to tiny"
-    assert explain_missing("", "cross") == (
-        "no model of the kind cross is registered; add one with manage.py models add"
+    assert explain_missing("", "cross", "masked") == (
+        "it needs a cross-encoder or a masked language model, and none has been added: whoever runs the server can add "
+        "one with manage.py models add"
     )
+    assert "it needs a model trained for LERC, and" in explain_missing("", "lerc")
+    assert find_model("tiny") == model
     monkeypatch.setattr(installed, "is_installed", lambda: False)
     assert explain_missing("tiny", "encoder") == SETUP
     monkeypatch.setattr(environment, "_current", Environment())

@@ -231,7 +231,7 @@ def test_what_cannot_be_trained_is_refused_with_the_reason(
     refuse("no criterion “correctness” with scores to learn. It has: none.")
     frozen.refresh_from_db()
     wrong = add_encoder(tiny_models, "cross", "cross")
-    refuse("of the kind cross", model=wrong)
+    refuse("is a cross-encoder", model=wrong)
     refuse("has no texts", made=freeze(project, owner, "No texts", with_texts=False))
     refuse("z scores", made=freeze(project, owner, "Z", gold="z"))
     refuse("belongs to another project", made=JudgmentSet(project=make_project("elsewhere"), number=1))
