@@ -21,7 +21,7 @@ from measures.jackknife import effective_number
 from measures.one_against_others import one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Patterns
-from measures.rubric import Level
+from measures.rubric import NO_ORDER, Level
 from projects.models import Membership, Project
 from results.scope.equal_ratings import warn_of_equal_ratings, warn_of_equal_ratings_in_parts
 from results.scope.excluded import count_inclusion
@@ -140,6 +140,14 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
         other_levels=True,
         intervals=Intervals(unit=settings.get("unit", "")),
     )
+    if not scope.criterion.has_order:
+        no_means = Undefined(reason=NO_ORDER)
+        return {
+            "report": report,
+            "entering": count_inclusion(scope).as_dict(),
+            "ceiling": no_means,
+            "reliability": no_means,
+        }
     # Both need every judgment by itself, which patterns of ratings no longer tell.
     frame = fetch_judgments(scope)
     return {

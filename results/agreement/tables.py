@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from measures.bootstrap import JACKKNIFE
+from measures.rubric import Level
 from projects.language.amounts import plural
 from projects.language.names import spell_out
 from projects.tables.stored_values import read_number
@@ -32,17 +33,24 @@ COUNTS = (
 
 
 def tabulate_agreement(
-    figures: Figures, *, criterion: str, criterion_level: str = "", level_urls: Mapping[str, str] | None = None
+    figures: Figures,
+    *,
+    criterion: str,
+    has_order: bool,
+    criterion_level: str = "",
+    level_urls: Mapping[str, str] | None = None,
 ) -> list[Table]:
     """Return alpha at each level of measurement, alpha of each part, and the reliability of the means.
 
-    On the page, `criterion_level` has a badge and the other levels link to `level_urls`.
+    Categories have the nominal level alone, beside one that was chosen, and no means. On the page, `criterion_level`
+    has a badge and the other levels link to `level_urls`.
     """
     report = figures["report"]
+    levels = [line for n, line in enumerate(report["levels"]) if has_order or n == 0 or line["level"] == Level.NOMINAL]
     return [
-        _tabulate_levels(report, criterion, criterion_level, level_urls or {}),
+        _tabulate_levels({**report, "levels": levels}, criterion, criterion_level, level_urls or {}),
         tabulate_parts(report, criterion=criterion),
-        *tabulate_reliability(figures, criterion=criterion),
+        *(tabulate_reliability(figures, criterion=criterion) if has_order else []),
     ]
 
 

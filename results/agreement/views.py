@@ -26,7 +26,6 @@ from results.reports.views import (
     scope_context,
 )
 from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
-from results.scope.scopes import add_warning
 
 PAGES = {
     "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),
@@ -34,8 +33,6 @@ PAGES = {
     "time": ("results/agreement/time.html", charts.chart_time, tables.tabulate_time),
 }
 """The template, the charts and the tables of each kind of figures."""
-OF_MEANS = ("reliability", "ceiling")
-"""Tables of mean ratings, which categories have none of."""
 ON_SEVERAL_SCALES = ("agreement",)
 """Kinds whose page has figures of a criterion on several scales: counts, and why the others are undefined."""
 
@@ -61,9 +58,14 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     if state.figures:
         context["charts"] = {chart.name: chart for chart in draw(state.figures)}
         on_page = _link_levels(request, scope) if kind == "agreement" else {}
-        found = tabulate(state.figures, criterion=scope.criterion.name, **on_page)
+        found = tabulate(state.figures, criterion=scope.criterion.name, **_choose_rows(kind, scope), **on_page)
         context["tables"] = {table.name.replace("-", "_"): table for table in found}
     return render(request, template, context)
+
+
+def _choose_rows(kind: str, scope: Scope) -> dict[str, Any]:
+    # The other kinds of figures tell by themselves whether they are of categories.
+    return {"has_order": scope.criterion.has_order} if kind == "agreement" else {}
 
 
 def _link_levels(request: ProjectRequest, scope: Scope) -> dict[str, Any]:
@@ -106,7 +108,5 @@ def agreement_table(request: ProjectRequest, project: Project, kind: str, name: 
     query_form = AgreementForm(project, request.GET or None)
     scope = require_scope(query_form, needs_one_scale=kind not in ON_SEVERAL_SCALES)
     figures = require_figures(project, kind, query_form.settings(kind, scope))
-    found = PAGES[kind][2](figures, criterion=scope.criterion.name)
-    if name in OF_MEANS:
-        found = add_warning(found, scope.criterion)
+    found = PAGES[kind][2](figures, criterion=scope.criterion.name, **_choose_rows(kind, scope))
     return answer_table(project, found, name, form, stem="agreement")

@@ -1,5 +1,6 @@
 """The texts of a set: README with the reference, datasheet, codebook, rubric, instructions and consent."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,9 @@ def _describe_judgments(about: Terms, figures: dict[str, Any]) -> str:
     judgments = f"{about['counts']['n_included']:,} {'human ' if is_human else ''}judgments of answers to questions"
     # Nobody may take a program's judgments for a person's.
     others = "" if is_human else ", some of them by programs"
-    return f"{judgments}{others}, frozen on {about['snapshot_at'][:10]} with {about['code_version']}."
+    # Stored as the package is named.
+    version = re.sub("^concord", "Concord", about["code_version"])
+    return f"{judgments}{others}, frozen on {about['snapshot_at'][:10]} with {version}."
 
 
 def write_texts(

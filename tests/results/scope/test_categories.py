@@ -111,7 +111,6 @@ def test_files_and_the_api_warn_of_means_of_categories(
         "scores/tables/methods.md",
         "scores/disagreements/tables/items.md",
         "scores/disagreements/tables/passages.md",
-        "agreement/tables/reliability.md",
         "batches/2/results/tables/spread.md",
     ):
         files = [client.get(f"/p/bridges/{url}", {"criterion": key}).text for key in ("quality", "error")]
@@ -119,6 +118,29 @@ def test_files_and_the_api_warn_of_means_of_categories(
     for path, kind in (("agreement/", "agreement"), ("scores/", "golds")):
         found = [script.read(path, kind=kind, criterion=key)["figures"]["warnings"] for key in ("quality", "error")]
         assert [any(SAYS in each for each in warnings) for warnings in found] == [False, True], path
+
+
+def test_agreement_on_categories_has_the_nominal_alpha_alone(
+    judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client, address = client_of(researcher), "/p/bridges/agreement/"
+    shown = {key: client.get(address, {"criterion": key}).content.decode() for key in ("quality", "error", "fits")}
+    assert {key: "Single annotator vs. rest" in html for key, html in shown.items()} == {
+        "quality": True,
+        "error": False,
+        "fits": True,
+    }
+    assert "Pearson" not in shown["error"]
+    title = "Alpha at each level of measurement"
+    assert [row["Level"] for row in read_page(shown["error"]).rows(title)] == ["nominal level of the criterion"]
+    assert len(read_page(shown["quality"]).rows(title)) == 4
+    html = client.get(address, {"criterion": "error", "level": "interval"}).content.decode()
+    assert len(read_page(html).rows(title)) == 2, "a level that was chosen stays"
+    for name in ("reliability", "ceiling"):
+        assert client.get(f"{address}tables/{name}.csv", {"criterion": "error"}).status_code == 404
+    assert client.get(f"{address}tables/reliability.csv", {"criterion": "quality"}).status_code == 200
+    found = Script(researcher).read("agreement/", criterion="error")["figures"]
+    assert found["ceiling"] == found["reliability"] == {"reason": NO_ORDER}
 
 
 def test_annotators_who_choose_categories_have_no_correlations(

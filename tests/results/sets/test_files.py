@@ -260,7 +260,8 @@ def test_without_texts_there_are_ids_alone(project: Project, manager: Membership
 
 def test_ratings_of_programs_are_not_called_human(project: Project, manager: Membership) -> None:
     canonical(project)
-    assert "41 human judgments of answers to questions, frozen on" in freeze(project, manager).facts["citation"]
+    citation = freeze(project, manager).facts["citation"]
+    assert re.search(r"41 human judgments of answers to questions, frozen on [0-9-]{10} with Concord 0\.", citation)
     Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
     made = freeze(project, manager)
     assert "41 judgments of answers to questions, some of them by programs, frozen" in made.facts["citation"]
