@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 MONEY = re.compile(
-    r"(?<!per )\bcents?\b|\$|\bpay|\bpaid\b|\bunpaid\b|\bearn|\bmoney\b|\bbonus|\bdollars?\b", re.IGNORECASE
+    r"(?<!per )\bcents?\b|\bcosts?\b|\$|\bpay|\bpaid\b|\bunpaid\b|\bearn|\bmoney\b|\bbonus|\bdollars?\b", re.IGNORECASE
 )
 OF_PAY = {
     *("annotate:payment-list", "annotate:payment-show", "annotate:ledger-show"),
