@@ -51,7 +51,7 @@ def _fit(part: Spec, rows: Rows, *, width: float, name_width: float, has_lines: 
             encoding["color"] = _fold_legend(encoding["color"], rows, width)
             is_line = _has_lines(part)
             if has_lines or is_line:
-                encoding |= _dash_repeated(encoding["color"], rows, is_line=is_line)
+                encoding |= _dash_repeated(encoding["color"], rows, is_line=is_line) or _join_legends(encoding)
     if "facet" in part:
         fitted["facet"] = {**part["facet"], **_fold_header(part["facet"], rows, part["spec"]["width"])}
         fitted["spec"] = _fit(part["spec"], rows, width=width, name_width=name_width)
@@ -165,6 +165,16 @@ def _dash_repeated(colour: Spec, rows: Rows, *, is_line: bool) -> dict[str, Spec
     dashes = [DASHES[place // n_colours % len(DASHES)] for place in range(len(names))]
     dashed = {**coloured, "scale": {"domain": names, "range": dashes}}
     return {"color": coloured, **({"strokeDash": dashed} if is_line else {})}
+
+
+def _join_legends(encoding: Spec) -> dict[str, Spec]:
+    """Return the channels of lines whose dashes mean something, with one legend for colours and dashes."""
+    colour, dashed = encoding["color"], encoding.get("strokeDash")
+    if not dashed:
+        return {}
+    legend = {**colour["legend"], "symbolType": "stroke", "symbolSize": 260}
+    scale = {**colour["scale"], "domain": dashed["scale"]["domain"]}
+    return {"color": {**colour, "legend": legend, "scale": scale}, "strokeDash": {**dashed, "legend": legend}}
 
 
 def _fold_header(facet: Spec, rows: Rows, width: float) -> Spec:

@@ -1,6 +1,6 @@
 """Vega-Lite specifications of the charts: intervals, bars, heat map, line over time, points."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from projects.charts.drawing import SCHEME, SERIES, Spec
@@ -166,8 +166,24 @@ def choose_ticks(last: int) -> list[int]:
     return sorted({1, *range(step, last + 1, step)})
 
 
-def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[float]) -> Spec:
-    """Return a line for each series over a logarithmic axis with a tick at each number of `at`."""
+def curves(
+    x: str,
+    y: str,
+    series: str,
+    *,
+    title: str,
+    axis: str,
+    at: Sequence[float],
+    dashes: Mapping[str, Sequence[int]] | None = None,
+) -> Spec:
+    """Return a line for each series over a logarithmic axis with a tick at each number of `at`.
+
+    `dashes` has the names of the series in their order, each with the dashes and gaps of its line.
+    """
+    dashed: Spec = {}
+    if dashes:
+        scale = {"domain": list(dashes), "range": [list(each) for each in dashes.values()]}
+        dashed["strokeDash"] = {**colours(series), "scale": scale}
     grown = {
         "scale": {"type": "log", "domain": [min(at), max(at)], "nice": False},
         "axis": {"values": list(at), "format": ",d"},
@@ -179,6 +195,7 @@ def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[f
             "x": {"field": x, "type": "quantitative", "title": axis, **grown},
             "y": {"field": y, "type": "quantitative", "title": title, "scale": {"zero": True}},
             "color": colours(series),
+            **dashed,
         },
     }
 

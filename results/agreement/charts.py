@@ -8,10 +8,12 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.amounts import format_score
 from projects.language.names import spell_out
+from results.agreement.precision import MODELLED, OBSERVED, PARTLY, describe_basis
 from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
 TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")
+DASHES = {OBSERVED: (1, 0), PARTLY: (8, 4), MODELLED: (2, 3)}
 LOWEST = -1.0
 """Where the axis of alpha over time ends at the latest, if no alpha lies below."""
 MOST_IN_MAP = 25
@@ -127,23 +129,32 @@ def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:
 def chart_plan(figures: Figures) -> list[Chart]:
     """Return the width of the interval by number of candidates, a line for each number of judgments."""
     widths = figures["plan"].get("widths", [])
-    rows = [
-        {
-            "candidates": each["n_units"],
-            "judgments": "{n} judgments".format(n=each["n_judgments"]),
-            "width": each["width"],
-            "alpha": each["alpha"],
-        }
-        for each in widths
-    ]
+    rows, dashes = [], {}
+    for each in widths:
+        basis = describe_basis(figures["plan"], each["n_judgments"])
+        judgments = f"{each['n_judgments']} judgments"
+        series = f"{judgments}, {basis}"
+        rows.append(
+            {
+                "candidates": each["n_units"],
+                "judgments": judgments,
+                "width": each["width"],
+                "alpha": each["alpha"],
+                "basis": basis,
+                "series": series,
+            }
+        )
+        # Modelled widths are less certain, and a dashed line shows the one that it covers.
+        dashes[series] = DASHES[basis]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = specs.curves("candidates", "width", "judgments", title="width of the 95 % CI", axis="candidates", at=sizes)
+    title = "width of the 95 % CI"
+    spec = specs.curves("candidates", "width", "series", title=title, axis="candidates", at=sizes, dashes=dashes)
     return [
         Chart(
             "widths",
             "Width of the 95 % CI of alpha",
             rows,
             spec,
-            columns=("candidates", "judgments", "width", "alpha"),
+            columns=("candidates", "judgments", "width", "alpha", "basis"),
         )
     ]

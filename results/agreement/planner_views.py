@@ -17,7 +17,7 @@ from projects.tables.tables import Table
 from results.agreement import charts
 from results.agreement.planner_forms import PlannerForm
 from results.agreement.planner_tables import is_of_studies, tabulate_plan
-from results.agreement.precision import list_choices
+from results.agreement.precision import OBSERVED, describe_basis, list_choices
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import SEED
 
@@ -43,6 +43,9 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
         context |= {
             "width": form.read_width(),
             "plan": figures["plan"],
+            "has_modelled": any(
+                describe_basis(figures["plan"], each["n_judgments"]) != OBSERVED for each in figures["plan"]["widths"]
+            ),
             "is_of_studies": is_of_studies(figures["plan"]),
             "tables": {table.name: table for table in _tabulate(project, form, scope, figures)},
             "charts": {chart.name: chart for chart in charts.chart_plan(figures)},

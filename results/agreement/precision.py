@@ -30,6 +30,7 @@ UNITS = (50, 100, 200, 400, 800, 1600)
 """Numbers of items that are planned."""
 MOST_JUDGMENTS = 20
 WIDTH = 0.1
+OBSERVED, PARTLY, MODELLED = "observed", "partly modelled", "modelled"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     # Plans of earlier versions don't tell which numbers were asked for, if there is no width.
     for n_judgments in plan.get("judgments") or sorted({each.n_judgments for each in widths}):
         needed = units_for_width([each for each in widths if each.n_judgments == n_judgments], width)
-        basis_of_ratings = _describe_basis(plan, n_judgments)
+        basis_of_ratings = describe_basis(plan, n_judgments)
         if isinstance(needed, Undefined):
             choices.append(Choice(n_judgments, basis_of_ratings, undefined=needed.reason))
             continue
@@ -77,11 +78,12 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     return choices
 
 
-def _describe_basis(plan: Mapping[str, Any], n_judgments: int) -> str:
+def describe_basis(plan: Mapping[str, Any], n_judgments: int) -> str:
+    """Return whether so many ratings per item are drawn from those of the trial, or all or some of them modelled."""
     if n_judgments > plan["most_judgments"]:
-        return "modelled"
+        return MODELLED
     # Plans of earlier versions know the most alone.
-    return "partly modelled" if n_judgments > plan.get("fewest_judgments", n_judgments) else "observed"
+    return PARTLY if n_judgments > plan.get("fewest_judgments", n_judgments) else OBSERVED
 
 
 def _compute_hits_per_item(passages: list[list[int]], hit_size: int) -> float:

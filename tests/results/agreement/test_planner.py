@@ -1,5 +1,6 @@
 """The page that plans how many candidates and judgments a precision of alpha needs."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +54,15 @@ def test_the_planner_shows_items_and_costs_for_a_width(
         assert narrow < 0.2
         assert (n_units > 50) == (wide > 0.2)
     assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
+    client = client_of(researcher)
+    html = client.get(f"{SCORES}planner/", {"judgments": "2, 4, 6", "resample": "items"}).content.decode()
+    assert "Their lines in the chart are dashed." in html
+    drawing = html[html.index("chart--drawn") :]
+    for name in ("2 judgments, observed", "4 judgments, partly modelled", "6 judgments, modelled"):
+        assert name in drawing
+    # Lines that lie on each other are seen all the same.
+    assert {"1,0", "8,4", "2,3"} <= set(re.findall(r'stroke-dasharray="([^"]+)"', drawing))
+    assert "dashed" not in client.get(f"{SCORES}planner/", {"judgments": "2", "resample": "items"}).content.decode()
     address, query = f"{SCORES}planner/tables/", {"width": "0.2", "judgments": "2, 4, 6", "resample": "items"}
     for name, n in (("requirements", 3), ("simulation", 18)):
         file = client_of(researcher).get(f"{address}{name}.csv", query).content.decode()
