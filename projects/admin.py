@@ -1,27 +1,49 @@
 """Read-only admin pages for the operator of the site; every change belongs to an act of the app."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
+from django.contrib.auth import admin as auth_admin
+from django.contrib.auth.models import Group
+from django.core.exceptions import BadRequest, FieldDoesNotExist
+from django.db import DataError
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from projects.models import Criterion, Invitation, LogEntry, Membership, Project, Rubric, User
 
 if TYPE_CHECKING:
-    ReadOnly = admin.ModelAdmin[Model]
+    ModelAdmin = admin.ModelAdmin[Model]
 else:
-    ReadOnly = admin.ModelAdmin
+    ModelAdmin = admin.ModelAdmin
 
 admin.site.disable_action("delete_selected")
-# Second factors and linked identities are changed by their owner or by a command, which logs it.
-admin.site.unregister((Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken))
+# Second factors and linked identities are changed by their owner or by a command, which logs it. Groups come below.
+admin.site.unregister((Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, Group))
 
 
-class Inspected(ReadOnly):
+class Table(ModelAdmin):
+    """A table whose pages answer 400 to what is wrong in an address."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the rows, or answer 400 to a lookup that the database can't take, such as one with NUL."""
+        try:
+            return super().changelist_view(request, extra_context)
+        except (DataError, ValueError) as error:
+            raise BadRequest(f"A lookup in the address is wrong: {error}") from error
+
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
+        # Django's own takes it for a column, and fails if it is the name of a relation of another table to this one.
+        with suppress(FieldDoesNotExist):
+            return self.opts.get_field(to_field).concrete and super().to_field_allowed(request, to_field)
+        return False
+
+
+class Inspected(Table):
     """A table that can be read and searched, and not changed."""
 
     list_per_page = 50
@@ -35,6 +57,12 @@ class Inspected(ReadOnly):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+# Groups give staff who are no superusers the right to see single tables.
+@admin.register(Group)
+class GroupAdmin(Table, auth_admin.GroupAdmin):
+    pass
 
 
 @admin.register(User)
