@@ -285,9 +285,10 @@ class MeanMetric(Metric):
         return sums[..., 0] / sums[..., 1]
 
 
+NO_REFERENCE = "no reference"
 _ABSENT = {
     "candidates": "no answer",
-    "references": "no reference",
+    "references": NO_REFERENCE,
     "question_types": "no question type",
     "opinions": "no opinion label",
     "reference_opinions": "no opinion labels of the references",

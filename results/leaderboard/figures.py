@@ -12,6 +12,7 @@ import numpy as np
 from annotate.frames.stages import Stage
 from measures.correlation import LEAST_PAIRS
 from measures.gold_rules import GoldRule
+from measures.metrics.metric import NO_REFERENCE
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.correlating import correlate_linearly
@@ -30,7 +31,7 @@ from results.scope.gold_settings import SEED
 from results.scope.passage_counts import count_effective, warn_of_few_passages
 from results.scope.scopes import warn_of_no_order
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
-from results.studies.joining import CANDIDATE, MetricColumn
+from results.studies.joining import CANDIDATE, MetricColumn, fetch_reasons
 from results.studies.kinds.soft import arrange
 from results.studies.metrics_chosen import current_runs
 from results.studies.pair_frame import PairFrame, read_pairs
@@ -142,11 +143,26 @@ class _Leaderboard:
         n = len(self.frame.table)
         if not self.frame.metrics or not n:
             return []
-        no_ranks = (
+        closest = max(self.frame.metrics, key=lambda metric: self.shares[metric.subject])
+        if self.shares[closest.subject] >= LEAST_SHARE:
+            why = "No metric is ranked: no judged candidate has a score of every metric. Compute the metrics again."
+        else:
+            why = self._explain_few_scores(closest, n)
+        return [*filter(None, (warn_of_no_order(self.frame.scope.criterion),)), why]
+
+    def _explain_few_scores(self, closest: MetricColumn, n: int) -> str:
+        unscored = self.frame.table[CANDIDATE][self.frame.table[closest.subject].isna()]
+        reasons = fetch_reasons(self.runs[closest.subject], unscored)
+        listed = "; ".join(f"{reason}, {n_lacking:,}" for reason, n_lacking in reasons.items())
+        if NO_REFERENCE in reasons:
+            remedy = "Import references for their questions under Data › Imports, then compute the metrics again."
+        else:
+            remedy = "Compute the metrics again under Results › Automatic metrics."
+        return (
             f"No metric is ranked: none has scores for at least {100 * LEAST_SHARE:.0f} % of the {n:,} judged "
-            "candidates. Metrics that need a reference give no score to the answers to a question without one."
+            f"candidates. “{closest.label}” comes closest, with scores for {n - closest.n_missing:,}. The others have "
+            f"none: {listed}. {remedy}"
         )
-        return [*filter(None, (warn_of_no_order(self.frame.scope.criterion),)), no_ranks]
 
     def _select(self, metrics: list[MetricColumn]) -> Frame:
         return replace(self.frame, metrics=tuple(metrics))

@@ -118,6 +118,11 @@ def describe_basis(figures: Figures) -> str:
 
 def list_notes(figures: Figures) -> list[str]:
     """Return how the ranks were found, in sentences for the page and below tables in files."""
+    if figures["metrics"] and figures["n_judged"] and not figures["n"]:
+        return [
+            "The metrics have the correlation on the candidates that they have scored.",
+            *name_falling((each["label"], each["own"]) for each in figures["metrics"]),
+        ]
     tested = _list_tested(figures)
     ranks = (
         "A metric's first rank is one more than the number of metrics that are significantly better, its last the "

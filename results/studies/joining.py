@@ -57,7 +57,7 @@ def with_scores(
         # reindex leaves NaN where a candidate has no score, which is missing and not zero.
         found[run.subject] = own.reindex(table[CANDIDATE]).to_numpy(np.float64)
         is_missing = np.isnan(found[run.subject])
-        reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if with_reasons and is_missing.any() else {}
+        reasons = fetch_reasons(run, table[CANDIDATE][is_missing]) if with_reasons and is_missing.any() else {}
         low, high = _read_range(run)
         metrics.append(
             MetricColumn(
@@ -86,7 +86,7 @@ def _read_range(run: MetricRun) -> tuple[float | None, float | None]:
     return about.get("low"), about.get("high")
 
 
-def _fetch_reasons(run: MetricRun, missing: Iterable[int]) -> dict[str, int]:
+def fetch_reasons(run: MetricRun, missing: Iterable[int]) -> dict[str, int]:
     """Return why these candidates have no score, with the count of each reason, the most frequent first."""
     ids = [int(each) for each in missing]
     reasons = dict(run.scores.filter(candidate_id__in=ids, value=None).values_list("candidate_id", "reason"))

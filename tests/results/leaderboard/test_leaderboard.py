@@ -102,7 +102,18 @@ def test_a_project_none_of_whose_metrics_has_enough_scores_says_why_none_is_rank
     """As where a question has no reference: most metrics then score none of its candidates."""
     give_scores(judged, owner, "Most", {each.pk: each.pk % 5 / 5 for each in list_candidates(judged)[:17]})
     says = "No metric is ranked: none has scores for at least 90 % of the 20 judged candidates."
-    assert [says in each for each in compute(judged)["warnings"]] == [True]
+    (why,) = compute(judged)["warnings"]
+    assert why.startswith(says)
+    assert "“Most” comes closest, with scores for 17. The others have none: not among the scores, 3." in why
+    assert why.endswith("Compute the metrics again under Results › Automatic metrics.")
+    give_scores(judged, owner, "More", {each.pk: each.pk % 5 / 5 if n < 17 else None
+                                        for n, each in enumerate(list_candidates(judged))})  # fmt: skip
+    MetricRun.objects.filter(title="Most").delete()
+    (why,) = compute(judged)["warnings"]
+    assert "“More” comes closest, with scores for 17. The others have none: no reference, 3." in why
+    assert why.endswith("Import references for their questions under Data › Imports, then compute the metrics again.")
+    notes = list_notes(compute(judged))
+    assert not any("permutation" in each or "the same 0 of" in each for each in notes), "nothing was tested"
     client = client_of(researcher)
     client.post(HERE)
     running.run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True)
