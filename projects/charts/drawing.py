@@ -17,7 +17,7 @@ from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
 from projects.charts.drawing_process import Undrawable, drawing_process
-from projects.charts.fitting import NAME_WIDTH, fit_drawing, fit_spec, fold_chart_title
+from projects.charts.fitting import NAME_WIDTH, fit_drawing, fit_spec, fold_chart_title, repeat_axis
 from projects.database.csv import format_row, guard_text
 from projects.language.characters import replace_forbidden
 
@@ -203,6 +203,8 @@ def _whole(
     chart: Chart, palette: Mapping[str, str], *, is_page: bool = False, name_width: float = NAME_WIDTH, width: float = 0
 ) -> Spec:
     own = _set_width(chart.spec, width) if width else {"width": 520, **chart.spec}
+    if is_page and chart.is_tall:
+        own = repeat_axis(own)
     fitted, rows = fit_spec(own, chart.rows, name_width=name_width)
     spec: Spec = _coloured({**fitted, "config": _CONFIG}, palette)
     spec |= {"data": {"values": [dict(row) for row in rows]}, "background": None if is_page else "#ffffff"}

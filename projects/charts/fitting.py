@@ -31,6 +31,31 @@ def fit_spec(spec: Spec, rows: Rows, *, name_width: float = NAME_WIDTH) -> tuple
     return _place_names(fitted, rows)
 
 
+def repeat_axis(spec: Spec) -> Spec:
+    """Return the specification with its axis of numbers above the plot too, as a tall plot scrolls.
+
+    It is unchanged where there is a text above the plot, or the same layers do not have the axis.
+    """
+    layers = spec.get("layer", [])
+    places = [n for n, each in enumerate(layers) if _has_axis(each)]
+    if len(places) < 2 or any(each["mark"]["type"] == "text" for each in layers):
+        return spec
+    repeated = list(layers)
+    for place in places:
+        encoding = layers[place]["encoding"]
+        axis: Spec | None = None
+        if place in places[:2]:
+            own = encoding["x"].get("axis") or {}
+            axis = {**own, "orient": "top"} if place == places[0] else {**own, "orient": "bottom", "grid": False}
+        repeated[place] = {**layers[place], "encoding": {**encoding, "x": {**encoding["x"], "axis": axis}}}
+    return {**spec, "layer": repeated, "resolve": {"axis": {"x": "independent"}}}
+
+
+def _has_axis(layer: Spec) -> bool:
+    x = layer["encoding"].get("x") or {}
+    return x.get("type") == "quantitative" and "field" in x
+
+
 def _fit(part: Spec, rows: Rows, *, width: float, name_width: float, has_lines: bool = False) -> Spec:
     fitted = dict(part)
     if isinstance(part.get("width"), int | float):

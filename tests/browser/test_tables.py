@@ -6,7 +6,9 @@ from playwright.sync_api import Page, expect
 from projects.models import Membership, Project
 from results.models import MetricRun
 from tests.browser.conftest import LAPTOP, PHONE, WITH_WIDE_FONT, SignedIn
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.processes import wait_until
+from tests.results.judged_batches import judge
 from tests.results.studies.conftest import judged, runs  # noqa: F401
 from tests.results.studies.factories import study
 
@@ -114,3 +116,39 @@ def test_a_phone_breaks_no_word_of_a_table(signed_in: SignedIn, manager: Members
     scores = evaluation.replace("studies", "scores").rpartition("/")[0].rpartition("/")[0]
     for path in (evaluation, f"{scores}/"):
         assert open_page(signed_in, manager, path, PHONE).evaluate(BROKEN_WORDS) == []
+
+
+def test_long_names_and_ids_make_no_row_of_a_list_tall_on_a_phone(
+    signed_in: SignedIn, manager: Membership, project: Project
+) -> None:
+    passage = make_passage(make_dataset(project), "0f9c6d1e-5d0c-4b5e-9a5c-7c0a61f0c3a9", text="On the mat.")
+    question = make_question(passage)
+    make_candidates(question, 2, source="organisation/a-very-long-name-of-a-language-model-instruct-70b-2026-01-31")
+    for noun in ("passages", "candidates"):
+        page = open_page(signed_in, manager, f"/p/{project.slug}/data/{noun}/", PHONE)
+        row = page.locator("tbody tr").first
+        assert row.evaluate("(row) => row.offsetHeight") < 100, noun
+        # The cells begin at one height.
+        tops = row.evaluate(
+            "(row) => [...row.querySelectorAll('bdi, .text')].filter((e) => e.textContent.trim())"
+            ".map((e) => e.getBoundingClientRect().top)"
+        )
+        assert max(tops) - min(tops) < 16, noun
+        assert "underline" in row.locator("th bdi").evaluate("(e) => getComputedStyle(e).textDecorationLine")
+
+
+def test_a_tall_chart_of_long_names_scrolls_one_way(signed_in: SignedIn, manager: Membership, project: Project) -> None:
+    people = [make_membership(project) for _ in range(2)]
+    question, ratings = make_question(make_passage(make_dataset(project))), {}
+    for n in range(60):
+        name = f"organisation/a-very-long-name-of-a-language-model-{n:02}-instruct-70b-2026-01-31"
+        (candidate,) = make_candidates(question, source=name)
+        ratings[candidate] = {people[0]: 1.0 + n % 5, people[1]: 1.0 + n % 4}
+    judge(project, ratings)
+    page = open_page(signed_in, manager, f"/p/{project.slug}/scores/systems/", LAPTOP)
+    tall = page.locator(".chart-scroll--tall.chart-scroll")
+    expect(tall.first).to_be_visible()
+    measure = "(all) => all.map((e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])"
+    for sizes in tall.evaluate_all(measure):
+        assert sizes[0] == 0
+        assert sizes[1] > 0

@@ -101,3 +101,13 @@ def test_every_kind_of_mark_is_drawn_of_its_rows(spec: drawing.Spec) -> None:
 )
 def test_an_axis_of_whole_numbers_has_few_ticks_and_no_halves(last: int, ticks: list[int]) -> None:
     assert specs.choose_ticks(last) == ticks
+
+
+def test_a_tall_chart_has_its_axis_above_it_too() -> None:
+    def count_titles(n: int) -> int:
+        rows = [{"name": f"system {each}", "mean": each / n, "low": 0.0, "high": 1.0} for each in range(n)]
+        spec = specs.intervals("name", "mean", "low", "high", title="mean rating")
+        return draw(Chart("means", "Means", rows, spec)).count("mean rating")
+
+    assert count_titles(10) == 1
+    assert count_titles(80) == 2
