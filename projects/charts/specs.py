@@ -174,16 +174,18 @@ def curves(
     title: str,
     axis: str,
     at: Sequence[float],
+    legend: str | None = None,
     dashes: Mapping[str, Sequence[int]] | None = None,
 ) -> Spec:
     """Return a line for each series over a logarithmic axis with a tick at each number of `at`.
 
     `dashes` has the names of the series in their order, each with the dashes and gaps of its line.
     """
+    coloured = {**colours(series), "title": legend}
     dashed: Spec = {}
     if dashes:
         scale = {"domain": list(dashes), "range": [list(each) for each in dashes.values()]}
-        dashed["strokeDash"] = {**colours(series), "scale": scale}
+        dashed["strokeDash"] = {**coloured, "scale": scale}
     grown = {
         "scale": {"type": "log", "domain": [min(at), max(at)], "nice": False},
         "axis": {"values": list(at), "format": ",d"},
@@ -194,7 +196,7 @@ def curves(
         "encoding": {
             "x": {"field": x, "type": "quantitative", "title": axis, **grown},
             "y": {"field": y, "type": "quantitative", "title": title, "scale": {"zero": True}},
-            "color": colours(series),
+            "color": coloured,
             **dashed,
         },
     }

@@ -13,7 +13,7 @@ from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
 TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")
-DASHES = {OBSERVED: (1, 0), PARTLY: (8, 4), MODELLED: (2, 3)}
+DASHES = {OBSERVED: (1, 0), PARTLY: (10, 4), MODELLED: (4, 7)}
 LOWEST = -1.0
 """Where the axis of alpha over time ends at the latest, if no alpha lies below."""
 MOST_IN_MAP = 25
@@ -132,12 +132,11 @@ def chart_plan(figures: Figures) -> list[Chart]:
     rows, dashes = [], {}
     for each in widths:
         basis = describe_basis(figures["plan"], each["n_judgments"])
-        judgments = f"{each['n_judgments']} judgments"
-        series = f"{judgments}, {basis}"
+        series = f"{each['n_judgments']}, {basis}"
         rows.append(
             {
                 "candidates": each["n_units"],
-                "judgments": judgments,
+                "judgments": f"{each['n_judgments']} judgments",
                 "width": each["width"],
                 "alpha": each["alpha"],
                 "basis": basis,
@@ -147,8 +146,14 @@ def chart_plan(figures: Figures) -> list[Chart]:
         # Modelled widths are less certain, and a dashed line shows the one that it covers.
         dashes[series] = DASHES[basis]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    title = "width of the 95 % CI"
-    spec = specs.curves("candidates", "width", "series", title=title, axis="candidates", at=sizes, dashes=dashes)
+    spec = specs.curves(
+        *("candidates", "width", "series"),
+        title="width of the 95 % CI",
+        axis="candidates",
+        at=sizes,
+        legend="judgments per candidate",
+        dashes=dashes,
+    )
     return [
         Chart(
             "widths",

@@ -1,6 +1,6 @@
 """The agreement pages: alpha at every level and by part, annotators compared, and agreement over time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,10 +10,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotate.frames.criteria_in_use import Scope
 from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.drawing import Chart
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
+from projects.tables.tables import Table
 from results.agreement import charts, tables
 from results.agreement.alpha import warn_of_equal, warn_of_equal_by_part, warn_of_few, warn_of_few_by_part
 from results.agreement.forms import AgreementForm
@@ -27,7 +29,7 @@ from results.reports.views import (
 )
 from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
 
-PAGES = {
+PAGES: dict[str, tuple[str, Callable[..., list[Chart]], Callable[..., list[Table]]]] = {
     "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),
     "annotators": ("results/agreement/annotators.html", charts.chart_annotators, tables.tabulate_annotators),
     "time": ("results/agreement/time.html", charts.chart_time, tables.tabulate_time),
