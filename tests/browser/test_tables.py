@@ -152,3 +152,16 @@ def test_a_tall_chart_of_long_names_scrolls_one_way(signed_in: SignedIn, manager
     for sizes in tall.evaluate_all(measure):
         assert sizes[0] == 0
         assert sizes[1] > 0
+
+
+def test_very_many_sources_keep_the_button_of_a_form_near(
+    signed_in: SignedIn, manager: Membership, project: Project
+) -> None:
+    question = make_question(make_passage(make_dataset(project)))
+    for n in range(60):
+        make_candidates(question, source=f"organisation/a-very-long-name-of-a-language-model-{n:02}")
+    page = open_page(signed_in, manager, f"/p/{project.slug}/batches/new/", PHONE)
+    assert page.evaluate("document.documentElement.scrollHeight") < 3_000
+    last = page.get_by_role("checkbox", name="language-model-59")
+    last.focus()
+    expect(last).to_be_in_viewport(ratio=1)
