@@ -104,7 +104,7 @@ def find_truth(*, is_skewed: bool, n_true: int = N_TRUE) -> dict[str, Any]:
 def compute_intervals(
     study: Simulated, rng: np.random.Generator, *, n_resamples: int, only: Collection[tuple[str, str]] = ()
 ) -> Iterator[tuple[str, str, float | None, float | None]]:
-    """Yield the interval of each statistic by each method, or at least of those in `only`; None for an undefined one."""
+    """Yield the interval of each statistic by each method, or at least those in `only`; None for an undefined one."""
 
     def is_wanted(method: str, *names: str) -> bool:
         return not only or any((name, method) in only for name in names)

@@ -53,7 +53,7 @@ def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def list_warnings(criteria: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
-    """Return the README's warnings of criteria judged on few passages, or with nearly equal ratings, with names by key."""
+    """Return the warnings of the README: criteria on few passages, or with nearly equal ratings; `names` are by key."""
     named = [{**each, "criterion": names.get(each["criterion"], each["criterion"])} for each in criteria]
     few = _warn_of_few([each for each in named if _name_method(each)[1] == PASSAGES])
     return [warning for warning in (few, _warn_of_equal(named)) if warning]
