@@ -35,7 +35,7 @@ def _measure(n: int, folder: Path) -> None:
 
     from benchmarks.filling import fill_project
     from config.backups import databases
-    from config.backups.programs import Login, find_programs
+    from config.backups.postgresql_programs import Login, find_programs
 
     fill_project(f"bench-{n}", n, base=10_000_000)
     programs, login = find_programs(18), Login.from_settings(connection.settings_dict)

@@ -27,7 +27,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from benchmarks import ground
-from config import guardian, locks
+from config import file_locks, guardian
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ("requirements.txt", "requirements-private.txt")
@@ -127,7 +127,7 @@ def serving(folder: Path) -> Iterator[tuple[int, float]]:
         process.wait(timeout=60)
         # The next site would join a guardian that still ends, whose memory then counts for nobody.
         for server in ("postgres", "valkey"):
-            while not locks.is_free(guardian.state_dir(folder / "data", server) / "guard"):
+            while not file_locks.is_free(guardian.state_dir(folder / "data", server) / "guard"):
                 time.sleep(0.02)
 
 

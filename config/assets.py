@@ -11,7 +11,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 
-from config import locks
+from config import file_locks
 
 
 def collect() -> None:
@@ -19,7 +19,7 @@ def collect() -> None:
     root = Path(settings.STATIC_ROOT)
     root.mkdir(parents=True, exist_ok=True)
     stamp = root.with_name("static.stamp")
-    with locks.locked(root.with_name("static.lock")):
+    with file_locks.locked(root.with_name("static.lock")):
         found = _fingerprint()
         if not stamp.exists() or stamp.read_text(encoding="ascii") != found:
             call_command("collectstatic", interactive=False, clear=True, verbosity=0)

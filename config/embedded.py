@@ -33,7 +33,7 @@ def ensure_running() -> None:
     if not needed():
         return
     try:
-        from config import locks  # noqa: F401
+        from config import file_locks  # noqa: F401
     except ImportError as missing:  # no fcntl on this platform
         raise NotAvailable(
             "The private PostgreSQL and Valkey do not run on this platform: "
@@ -46,18 +46,20 @@ def ensure_running() -> None:
 
 
 def _join_or_start() -> None:
-    from config import guardian, locks
+    from config import file_locks, guardian
 
     folders = {server: guardian.state_dir(data_dir(), server) for server in needed()}
     folders = {
-        server: folder for server, folder in folders.items() if server not in _in_use or locks.is_free(folder / "guard")
+        server: folder
+        for server, folder in folders.items()
+        if server not in _in_use or file_locks.is_free(folder / "guard")
     }
     with ExitStack() as starting:
         users, guardians = {}, {}
         for server, folder in folders.items():
-            starting.enter_context(locks.locked(folder / "start"))
-            users[server] = locks.hold(folder / "users", shared=True)
-            if locks.is_free(folder / "guard"):
+            starting.enter_context(file_locks.locked(folder / "start"))
+            users[server] = file_locks.hold(folder / "users", shared=True)
+            if file_locks.is_free(folder / "guard"):
                 _warn_of_network_file_system()
                 _warn_of_left_data(server)
                 guardians[server] = guardian.spawn(server, data_dir())
@@ -80,12 +82,12 @@ def find_trouble() -> str:
 
 def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -> None:
     """Wait as long as the server's log gets longer. Raises NotAvailable if it did not start, or is being retried."""
-    from config import guardian, locks
+    from config import file_locks, guardian
     from config.servers.server import Patience
 
     patience = Patience(data_dir() / f"{server}.log", START_SECONDS)
     while not (folder / "ready").exists():
-        if spawned is None and locks.is_free(folder / "guard"):
+        if spawned is None and file_locks.is_free(folder / "guard"):
             # The guardian that we found was about to stop its server.
             spawned = guardian.spawn(server, data_dir())
         if (spawned is not None and spawned.poll() is not None) or (folder / "trouble").exists():

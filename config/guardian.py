@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from config import data_folder, env, locks
+from config import data_folder, env, file_locks
 from config.servers.postgres import Postgres
 from config.servers.server import Server
 from config.servers.valkey import Valkey
@@ -81,7 +81,7 @@ def guard(server: Server, directory: Path) -> None:
         (directory / "ready").touch()
         users = open(directory / "users", "ab")  # noqa: SIM115
         restarts = Restarts(server, lifeline, directory)
-        while not locks.try_exclusive(users):
+        while not file_locks.try_exclusive(users):
             time.sleep(LOOK_SECONDS)
             restarts.look()
         # `users` is now locked exclusively: until this process ends, new users wait for it, and then find no guardian.
@@ -167,7 +167,7 @@ def main(name: str) -> None:
 def _hold_soon(path: Path, seconds: float, refusal: str) -> IO[bytes]:
     file = open(path, "ab")  # noqa: SIM115
     deadline = time.monotonic() + seconds
-    while not locks.try_exclusive(file):
+    while not file_locks.try_exclusive(file):
         if time.monotonic() > deadline:
             raise data_folder.NotAvailable(refusal)
         time.sleep(0.02)

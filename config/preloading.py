@@ -22,7 +22,7 @@ PROGRAMS = (
     "config.scheduler",
     "config.storage",
     "config.web.bridge",
-    "config.web.worker",
+    "config.web.gunicorn_worker",
     "gunicorn.app.wsgiapp",
     "kombu.transport.redis",
     "projects.jobs.broker",

@@ -23,7 +23,7 @@ import django
 from celery import Celery
 from django.conf import settings
 
-from config import data_folder, embedded, env, locks
+from config import data_folder, embedded, env, file_locks
 
 MOST_RUNS_AT_ONCE = 20
 MEMORY = Path("/dev/shm")
@@ -113,7 +113,7 @@ def _claim_data_dir(pool: Path) -> str:
     for n in range(MOST_RUNS_AT_ONCE):
         folder = pool / str(n)
         folder.mkdir(mode=0o711, exist_ok=True)
-        if claim := locks.hold_if_free(folder / "claim"):
+        if claim := file_locks.hold_if_free(folder / "claim"):
             _claims.append(claim)
             return str(folder)
     raise RuntimeError(f"{MOST_RUNS_AT_ONCE} test runs are at work; end one of them.")

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.attempts.pages import AttemptPage, list_pages, rates_questions
+from annotate.attempts.item_pages import AttemptPage, list_pages, rates_questions
 from annotate.models import Attempt, QualificationItem
 from annotate.rating.form_parts import Group, Prefill, build_form, build_item, prefill_from_draft, prefill_from_sent
 from annotate.rating.page import site_urls, to_milliseconds

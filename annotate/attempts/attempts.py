@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from annotate.attempts.admission import find_admission, is_time_up
 from annotate.attempts.gradable_items import find_quality_criteria
-from annotate.attempts.pages import (
+from annotate.attempts.item_pages import (
     AttemptPage,
     ItemAnswer,
     draft_from_form,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, pgettext
 from annotate.attempts.admission import is_time_up
 from annotate.attempts.attempts import grade_answers
 from annotate.attempts.gradable_items import find_quality_criteria
-from annotate.attempts.pages import (
+from annotate.attempts.item_pages import (
     AttemptPage,
     ItemAnswer,
     list_pages,

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.attempts import attempts, results
 from annotate.attempts.admission import find_admission, is_time_up
 from annotate.attempts.attempt_page import render_closed, render_page
-from annotate.attempts.pages import AttemptPage, list_pages, read_answers
+from annotate.attempts.item_pages import AttemptPage, list_pages, read_answers
 from annotate.attempts.practice import find_practice
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest, Survey
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal

@@ -45,7 +45,7 @@ class Known:
     candidate_id: int | None = None
 
 
-def find_quality_criteria(batch: Batch) -> list[Criterion]:
+def find_control_criteria(batch: Batch) -> list[Criterion]:
     """Return the criteria used to check annotators, or all of them if the rubric marks none.
 
     Categories without an order are left out, also if the rubric marks no other one: which category an answer as good as

@@ -15,8 +15,8 @@ from annotate.controls.degraded_answers import degrade_answers
 from annotate.controls.known_answers import (
     Known,
     drop_taken,
+    find_control_criteria,
     find_known_answers,
-    find_quality_criteria,
     list_scored_candidates,
 )
 from annotate.controls.sampling import normalise
@@ -74,7 +74,7 @@ def check_can_make(batch: Batch) -> None:
         raise Refused("This batch shows no controls. Set how many first.")
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
         raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
-    if not find_quality_criteria(batch):
+    if not find_control_criteria(batch):
         raise Refused(
             "Controls have a correct rating, and the criteria by which this batch checks annotators are categories "
             "without an order. Add a criterion with an order, such as correctness, to the rubric of the next batch."
@@ -102,7 +102,7 @@ def generate(batch: Batch, on_progress: OnProgress | None = None) -> Generated:
     # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
     # else.
     corpus = read_corpus(batch, plan.seed)
-    criteria = find_quality_criteria(batch)
+    criteria = find_control_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch).order_by("pk"))
     tick = _count_passages(plan, corpus, on_progress)
     known = _make_known_answers(plan, corpus, pool, criteria, tick)

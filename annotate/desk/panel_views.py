@@ -18,7 +18,7 @@ from annotate.models import Assignment, Outcome, Panel, PanelSession, Survey
 from annotate.onboarding import arrival_ids
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
-from annotate.panels import links, sessions
+from annotate.panels import panel_links, sessions
 from projects.access import ProjectRequest, Right, explain_refusal, public, requires
 from projects.accounts import passwords, signing_in
 from projects.accounts.views import locked_out
@@ -43,7 +43,7 @@ def arrival(request: HttpRequest, token: str) -> HttpResponse:
 
 def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     address = client_address(request)
-    panel = links.find_panel(token)
+    panel = panel_links.find_panel(token)
     if panel is None:
         if Guesses.are_too_many(address):  # wrong links alone are held back, as for invitations
             return locked_out(request)
@@ -115,7 +115,7 @@ def _refuse(
 ) -> HttpResponse:
     context = {"why": why, "reason": reason, "code": code, "panel": panel}
     if panel is not None and code:
-        context["return_url"] = links.make_return_url(panel, code=code, participant="", session="")
+        context["return_url"] = panel_links.make_return_url(panel, code=code, participant="", session="")
     return render(request, "annotate/desk/arrival_refused.html", context, status=status)
 
 
@@ -177,7 +177,9 @@ def _make_return_url(session: PanelSession) -> str:
     if not session.outcome:
         return ""
     participant = session.participant.external_id
-    return links.make_return_url(session.panel, code=session.code, participant=participant, session=session.external_id)
+    return panel_links.make_return_url(
+        session.panel, code=session.code, participant=participant, session=session.external_id
+    )
 
 
 def _find_host(panel: Panel) -> str:

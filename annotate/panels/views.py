@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Outcome, Panel, PanelSession
 from annotate.onboarding import arrival_ids
-from annotate.panels import links, managing, participant_work, sessions
+from annotate.panels import managing, panel_links, participant_work, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
 from annotate.payments import panel_comparison
@@ -92,7 +92,7 @@ def panel_test(request: ProjectRequest, project: Project, number: int) -> HttpRe
     ids = None
     if form.is_valid():
         with refusals(request, form, field="link"):
-            ids = links.check_link(panel, form.cleaned_data["link"])
+            ids = panel_links.check_link(panel, form.cleaned_data["link"])
     return _show(request, project, panel, form=form, ids=ids, status=choose_status(form))
 
 
@@ -146,7 +146,7 @@ def _show(
     ids: arrival_ids.Ids | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    url = absolute_url(links.make_path(panel), request)
+    url = absolute_url(panel_links.make_path(panel), request)
     state = read_word(request, "state", [*State.values, HELD])
     rows = panel.sessions.select_related("participant__membership").order_by("-pk")
     page = paginate(request, rows.filter(_in_state(state)) if state else rows)
@@ -165,16 +165,16 @@ def _show(
         "fee_percent": write_percent(panel.fee_share),
         "length": _describe_length(panel),
         "pays": pays_anything(project),
-        "link": links.make_link(panel, url),
-        "sample": links.make_sample(panel, url),
+        "link": panel_links.make_link(panel, url),
+        "sample": panel_links.make_sample(panel, url),
         "preset": PRESETS[Panel.Platform(panel.platform)],
-        "signing_key": arrival_ids.make_key(panel) if panel.platform == links.SIGNED_PLATFORM else "",
+        "signing_key": arrival_ids.make_key(panel) if panel.platform == panel_links.SIGNED_PLATFORM else "",
         "codes": [(label, panel.code_for(value)) for value, label in Outcome.choices],
         "page": page,
         "state": state,
         "states": [*State.choices, (HELD, NOT_LET_IN)],
         "counts": _count_states(panel),
-        "form": form or LinkForm(initial={"link": links.make_sample(panel, url)}),
+        "form": form or LinkForm(initial={"link": panel_links.make_sample(panel, url)}),
         "ids": ids,
     }
     return render(request, "annotate/panels/show.html", context, status=status)

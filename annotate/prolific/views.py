@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Panel, ProlificStudy, ProlificSubmission
-from annotate.panels import links
+from annotate.panels import panel_links
 from annotate.prolific import accounts, drafting, following, participant_groups, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
 from annotate.prolific.forms import AccountForm, LimitForm, RejectForm, StudyForm
@@ -93,7 +93,7 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
     form = StudyForm(data, instance=study, initial={} if study else _suggest_values(panel, here.n_left))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
-            url = links.make_link(panel, absolute_url(links.make_path(panel), request))
+            url = panel_links.make_link(panel, absolute_url(panel_links.make_path(panel), request))
             try:
                 drafting.save_draft(panel=panel, actor=request.membership, values=form.read_values(), url=url)
                 messages.success(request, "The draft is on Prolific. Check what it costs, then publish it.")

@@ -21,7 +21,7 @@ from typing import IO
 
 import orjson
 
-from config import data_folder, locks
+from config import data_folder, file_locks
 from projects.errors import Refused
 
 FORMAT = 1
@@ -113,7 +113,7 @@ def creating(path: Path) -> Iterator[Writer]:
         raise Refused(f"{path.parent} can't be written: {error.strerror}.") from error
     try:
         with os.fdopen(handle, "w+b") as file:
-            locks.try_exclusive(file)
+            file_locks.try_exclusive(file)
             _delete_drafts(path)
             yield Writer(file)
             file.flush()
@@ -146,7 +146,7 @@ def _delete_drafts(path: Path) -> None:
     name = PATTERN if path.match(PATTERN) else glob.escape(path.name)
     for draft in path.parent.glob(f".{name}-????????.part"):
         with suppress(OSError):
-            if locks.is_free(draft):
+            if file_locks.is_free(draft):
                 draft.unlink(missing_ok=True)
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from config.backups import archive, databases, stored_files
-from config.backups.programs import Login, find_programs
+from config.backups.postgresql_programs import Login, find_programs
 from projects.database import erasures
 from projects.database.direct import direct_connection
 from projects.database.snapshots import snapshot

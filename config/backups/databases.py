@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from django.db import Error, connection
 
-from config.backups.programs import Login, Programs, running
+from config.backups.postgresql_programs import Login, Programs, running
 from projects.errors import Refused
 
 UNSAVED_TABLES = ("django_session",)

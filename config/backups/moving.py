@@ -11,7 +11,7 @@ from django.db import connection
 
 from config import env
 from config.backups import databases
-from config.backups.programs import Login, find_programs
+from config.backups.postgresql_programs import Login, find_programs
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 

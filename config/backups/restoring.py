@@ -12,11 +12,11 @@ from django.db import connection, transaction
 
 from annotate.integrity import verifying
 from annotate.models import Panel, ProlificAccount
-from annotate.panels import links
+from annotate.panels import panel_links
 from config import data_folder, unfinished_restore
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
-from config.backups.programs import Login, Programs, find_programs
+from config.backups.postgresql_programs import Login, Programs, find_programs
 from config.migrating import bring_up_to_date, is_known
 from projects.database import erasures, identity
 from projects.database.direct import direct_connection
@@ -103,7 +103,7 @@ def _restore(path: Path, *, replace: bool, say: Say) -> Restored:
 
 def _count_panels_with_signed_links() -> int:
     """Count the open panels whose links are signed; all other links rest on no key."""
-    return Panel.objects.filter(platform=links.SIGNED_PLATFORM, ended_at=None).count()
+    return Panel.objects.filter(platform=panel_links.SIGNED_PLATFORM, ended_at=None).count()
 
 
 def _refuse_newer(manifest: archive.Manifest) -> None:

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from annotate.imports import uploading
 from annotate.models import Import
-from config import locks
+from config import file_locks
 from projects.errors import Refused
 from results.models import JudgmentSet, ScoreFile, Training
 from results.score_import import importing
@@ -110,7 +110,7 @@ def alone() -> Iterator[Path]:
     """
     data = Path(settings.SHARED_DIR)
     try:
-        lock = locks.hold_if_free(data / "backup.lock")
+        lock = file_locks.hold_if_free(data / "backup.lock")
     except OSError as error:
         is_shared = settings.SHARED_DIR != settings.DATA_DIR
         advice = "Is it mounted?" if is_shared else "Run the command as the user of the site."

@@ -11,9 +11,9 @@ from typing import IO, Any
 import psycopg2
 from django.conf import settings
 
-from config import data_folder, guardian, locks
+from config import data_folder, file_locks, guardian
 from config.backups import databases
-from config.backups.programs import Login, find_installed, find_programs
+from config.backups.postgresql_programs import Login, find_installed, find_programs
 from config.servers import postgres
 from projects.errors import Refused
 
@@ -96,8 +96,8 @@ def _upgrade(
 def _alone(data: Path) -> Iterator[IO[bytes]]:
     """Keep everybody else from starting the server. Yields the file whose lock shows that one runs."""
     directory = guardian.state_dir(data, "postgres")
-    with locks.locked(directory / "start"):
-        guard, alive = locks.hold_if_free(directory / "guard"), locks.hold_if_free(directory / "alive")
+    with file_locks.locked(directory / "start"):
+        guard, alive = file_locks.hold_if_free(directory / "guard"), file_locks.hold_if_free(directory / "alive")
         try:
             if guard is None or alive is None:
                 raise Refused(RUNNING)

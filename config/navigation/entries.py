@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotate.models.waiting import MOST_COUNTED, Waiting, count_waiting
 from config.navigation.groups import DESK, GROUPS
-from config.navigation.pages import Group, Page
+from config.navigation.menu import Group, Page
 from projects.access import Right, has_right
 from projects.models import Membership, Project
 

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy
 
 from annotate.payments.ledger import find_paid, pays_anything
-from config.navigation.pages import Group, Page
+from config.navigation.menu import Group, Page
 from projects.access import Right
 
 OVERVIEW = Group("Overview", url_name="results:project-overview")

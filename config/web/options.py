@@ -4,7 +4,7 @@ import gc
 from typing import Any
 
 wsgi_app = "config.asgi"
-worker_class = "config.web.worker.Worker"
+worker_class = "config.web.gunicorn_worker.Worker"
 workers = 2
 worker_connections = 4_000
 preload_app = True

@@ -6,10 +6,10 @@ import orjson
 
 from projects.importing.check_report import Broken, Notes, Report
 from projects.importing.fields import FIELD_KEYS, Plan, count_keys
-from projects.importing.identity import SeenDataset, SeenPassage, digest, make_text_id
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.readers.base import check_key
+from projects.importing.row_identity import SeenDataset, SeenPassage, digest, make_text_id
 from projects.importing.spool import Spool
 from projects.importing.values import Values
 from projects.language.names import shorten_name

@@ -5,10 +5,10 @@ from typing import Any
 from projects.importing import filters
 from projects.importing.check_report import Broken, Notes, Report
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, SeenQuestions, digest, make_text_id
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.passages import PassageRows
+from projects.importing.row_identity import SeenDataset, SeenPassage, SeenQuestion, SeenQuestions, digest, make_text_id
 from projects.importing.spool import Spool, array_text
 from projects.language.names import shorten_name
 

@@ -8,10 +8,10 @@ from measures.rubric import check_value
 from projects.importing import filters
 from projects.importing.check_report import Broken, Notes, Report
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, make_text_id
 from projects.importing.import_options import EVERY_DATASET, Options
 from projects.importing.limits import Limits
 from projects.importing.questions import QuestionRows, References
+from projects.importing.row_identity import SeenDataset, SeenIds, SeenQuestion, make_text_id
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
 from projects.language.characters import find_forbidden_within

@@ -20,7 +20,7 @@ from projects.models.people import Project
 
 ID_LENGTH = 200
 MADE_ID = re.compile(r"text-[0-9a-f]{32}")
-"""The id of a row that had none in its file: see `projects.importing.identity`."""
+"""The id of a row that had none in its file: see `projects.importing.row_identity`."""
 NAME_CHARACTERS = 48
 """How much of its text stands for a passage in a list."""
 

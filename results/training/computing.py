@@ -14,11 +14,10 @@ from measures.neural.environment import describe_device
 from measures.neural.folders import ModelFolder
 from measures.neural.lerc.inputs import Vocabulary
 from measures.neural.lerc.judging import judge, score_words
-from measures.neural.lerc.plans import Plan as Table
-from measures.neural.lerc.plans import Variant
 from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.seen import Seen
 from measures.neural.lerc.settings import Settings, Trained
+from measures.neural.lerc.variants import TablePlan, Variant
 from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
 from projects.errors import Refused
@@ -137,11 +136,11 @@ class _Bench:
         return variant.part(self.rows, seed=self.plan.seed)
 
     def make_task(self, variant: Variant) -> Any:
-        from measures.neural.lerc import network, tasks
+        from measures.neural.lerc import learning_tasks, network
 
         layout = network.read_layout(self.loaded, self.plan.lerc.max_length)
         vocabulary = Vocabulary(self.loaded.tokeniser, layout)
-        return tasks.make_task(self.part(variant), self.settings(variant), vocabulary), layout
+        return learning_tasks.make_task(self.part(variant), self.settings(variant), vocabulary), layout
 
 
 def _open(training: Training) -> _Bench:
@@ -236,12 +235,12 @@ def _train(training: Training, on_progress: OnProgress) -> dict[str, Any]:
         )
         before += lerc.count_rows(task, bench.settings(variant))
         found.append((variant, bench.part(variant), trained))
-        if training.table != Table.ALL:
+        if training.table != TablePlan.ALL:
             # Tables keep no model: the weights of each would fill the disk.
             checkpoints.forget_weights(own)
     result = _describe(bench, found)
     result["pretraining"] = about
-    if training.table != Table.ALL:
+    if training.table != TablePlan.ALL:
         return {"result": result}
     return {"result": result, **_save(bench, found[0], result, checkpoints.find_weights(work / "variant-0"))}
 
@@ -250,7 +249,7 @@ def _describe(bench: _Bench, found: Sequence[tuple[Variant, Parts, Trained]]) ->
     """Return what a training stores: each of its runs, and the correlations beside metrics of words."""
     splits: dict[str, Any] = {}
     for split in ("dev", "test"):
-        rows, columns = _join(found, split, is_ood=bench.training.table == Table.OOD)
+        rows, columns = _join(found, split, is_ood=bench.training.table == TablePlan.OOD)
         if rows:
             splits[split] = store_figures(judge(rows, {**columns, **score_words(rows)}, seed=bench.plan.seed))
     return {
@@ -302,8 +301,8 @@ def _save(
     bench: _Bench, found: tuple[Variant, Parts, Trained], result: Mapping[str, Any], weights: Path
 ) -> dict[str, Any]:
     """Write the folder of the model, and return what its row stores; a folder that is not stored is left to tidy."""
+    from measures.neural.lerc.learning_tasks import list_training_rows
     from measures.neural.lerc.scoring import save_model
-    from measures.neural.lerc.tasks import list_training_rows
 
     variant, parts, _trained = found
     stored_name = secrets.token_hex(16)

@@ -8,9 +8,9 @@ import numpy as np
 
 from measures.correlation import pearson
 from measures.neural.lerc.judging import Figures, PartFigures, judge
-from measures.neural.lerc.plans import Variant
 from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.settings import Trained
+from measures.neural.lerc.variants import Variant
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from results.studies.stored import store_correlation

@@ -72,7 +72,7 @@ def run(plan: Plan, loaded: Any, work: Path, on_progress: OnProgress) -> tuple[A
     """Pre-train the encoder. Returns its weights, the rows gone through, and what is said of it, if any."""
     if not plan.pretraining:
         return None, 0, None
-    from measures.neural.lerc import checkpoints, network, tasks, training
+    from measures.neural.lerc import checkpoints, learning_tasks, network, training
 
     path, own = work / FILE, work / "pretraining"
     if not path.is_file():
@@ -86,12 +86,14 @@ def run(plan: Plan, loaded: Any, work: Path, on_progress: OnProgress) -> tuple[A
         max_length=plan.lerc.max_length,
     )
     layout = network.read_layout(loaded, settings.max_length)
-    task = tasks.make_choice_task(list(read(path)), settings, Vocabulary(loaded.tokeniser, layout), seed=plan.seed)
+    task = learning_tasks.make_choice_task(
+        list(read(path)), settings, Vocabulary(loaded.tokeniser, layout), seed=plan.seed
+    )
     own.mkdir(exist_ok=True)
     found = training.train(
         task,
         settings,
-        make_network=network.make_networks(loaded, n_outputs=tasks.N_CLASSES),
+        make_network=network.make_networks(loaded, n_outputs=learning_tasks.N_CLASSES),
         layout=layout,
         folder=own,
         fingerprint=str(plan.pretraining["sha256"]) + plan.digest,

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from measures.neural.environment import SETUP, is_installed
 from measures.neural.folders import Kind, ModelFolder
 from measures.neural.installed import Unusable, find_model, list_models
-from measures.neural.lerc.plans import Plan as Table
+from measures.neural.lerc.variants import TablePlan
 from measures.neural.model_files import BadFolder
 from projects import log
 from projects.database.numbering import next_number
@@ -50,7 +50,7 @@ def request_training(
     criterion: str,
     name: str,
     plan: Plan,
-    table: str = Table.ALL,
+    table: str = TablePlan.ALL,
     is_enqueued: bool = True,
 ) -> Training:
     """Queue the estimate of a training under the project's next number.

@@ -6,7 +6,7 @@ from typing import Any
 from annotate.frames.criteria_in_use import name_criteria
 from measures.metrics import METRICS
 from measures.neural.lerc.judging import WORD_METRICS
-from measures.neural.lerc.plans import Plan as TablePlan
+from measures.neural.lerc.variants import TablePlan
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.tables.stored_values import read_value

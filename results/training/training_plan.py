@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from measures.neural.lerc.plans import Plan as Table
-from measures.neural.lerc.plans import Variant, list_variants
 from measures.neural.lerc.rows import Row, split_passages
 from measures.neural.lerc.settings import Settings
+from measures.neural.lerc.variants import TablePlan, Variant, list_variants
 from projects.errors import Refused
 from results.scope.gold_settings import SEED
 
@@ -48,7 +47,7 @@ class Plan:
         """Return the trainings of a table. Raises Refused where the rows do not allow them, saying what is missing."""
         datasets = sorted({row.dataset for row in rows})
         try:
-            variants = list_variants(Table(table), datasets, inputs=self.lerc.inputs, held_out=self.held_out)
+            variants = list_variants(TablePlan(table), datasets, inputs=self.lerc.inputs, held_out=self.held_out)
         except ValueError as error:
             raise Refused(str(error), field="held_out") from error
         for variant in variants:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from annotate.attempts import attempts
-from annotate.attempts.pages import list_pages
+from annotate.attempts.item_pages import list_pages
 from annotate.models import Attempt, Item
 from annotate.rating.sent import SentAnswers
 from demo import corpus

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate.panels import links
+from annotate.panels import panel_links
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel, session_id, session_of
@@ -34,7 +34,7 @@ def test_from_the_link_to_the_code(signed_in: SignedIn, project: Project, manage
     make_survey(manager)
     make_survey(manager, FREE, moment="after")
     page = signed_in(None, viewport=PHONE)
-    page.goto(links.make_path(panel) + f"?participant={PARTICIPANT}&session={session_id(PARTICIPANT)}")
+    page.goto(panel_links.make_path(panel) + f"?participant={PARTICIPANT}&session={session_id(PARTICIPANT)}")
     look(page)
     page.get_by_role("button", name="I agree").click()
     expect(page.get_by_label("How old are you?")).to_be_visible()

@@ -28,8 +28,8 @@ from pytest_django import Settings
 
 from annotate.models import Assignment, Import, Judgment, Panel, ProlificAccount
 from annotate.onboarding import erasing
-from config import env, locks
-from config.backups import archive, backing_up, databases, programs, restoring, stored_files
+from config import env, file_locks
+from config.backups import archive, backing_up, databases, postgresql_programs, restoring, stored_files
 from config.checks import check_settings, refuse_wrong_settings
 from config.management.commands.restore import explain_other_key
 from projects.database import erasures
@@ -456,7 +456,7 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(site: Path, db: None) 
     others = [f".other.tar-{'c' * 8}.part", f"concord-2026-01-01T000000Z.tar-{'d' * 8}.part"]
     for name in left + others:
         (site / name).touch()
-    with locks.hold(site / left[1]):  # of another site, whose backup is under way
+    with file_locks.hold(site / left[1]):  # of another site, whose backup is under way
         call_command("backup", str(site), stdout=StringIO())
         assert {path.name for path in site.glob("*.part")} == {left[1], *others}
     call_command("backup", str(site / "other.tar"), stdout=StringIO())
@@ -513,11 +513,11 @@ def test_programs_fit_the_server(tmp_path: Path) -> None:
     for name in ("pg_dump", "pg_restore", "psql"):
         (folder / name).write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 99.3 (Debian)'\n")
         (folder / name).chmod(0o755)
-    assert programs.find_programs(19, tmp_path).version == "99.3"
-    assert programs.find_programs(16, tmp_path).major < 99
+    assert postgresql_programs.find_programs(19, tmp_path).version == "99.3"
+    assert postgresql_programs.find_programs(16, tmp_path).major < 99
     with pytest.raises(Refused, match=r"PostgreSQL 100 or newer \(found: .*99\.3.*postgresql-client-100"):
-        programs.find_programs(100, tmp_path)
-    login = programs.Login.from_settings(
+        postgresql_programs.find_programs(100, tmp_path)
+    login = postgresql_programs.Login.from_settings(
         {"HOST": "db", "NAME": "a b", "PASSWORD": "se'cret", "OPTIONS": {"sslmode": "require"}}
     )
     assert login.address == "host=db dbname='a b' sslmode=require"

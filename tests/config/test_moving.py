@@ -16,8 +16,8 @@ from django.db import InternalError, connection
 from pytest_django import Settings
 
 from annotate.integrity import verifying
-from config import env, guardian, locks
-from config.backups import moving, programs, upgrading
+from config import env, file_locks, guardian
+from config.backups import moving, postgresql_programs, upgrading
 from config.management.commands import serve
 from config.servers import postgres
 from projects.errors import Refused
@@ -41,7 +41,7 @@ def folder() -> Iterator[Path]:
 @contextmanager
 def empty_target(folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_long: bool) -> Iterator[str]:
     """An empty database; in the long run of an older release with another order of letters, if the machine has one."""
-    if is_long and (older := programs.find_installed()):
+    if is_long and (older := postgresql_programs.find_installed()):
         major = min(older)
         with other_servers.running(folder, major, older[major], monkeypatch) as address:
             yield address
@@ -147,7 +147,7 @@ def test_data_of_an_older_release_are_upgraded_and_kept(
 ) -> None:
     settings.IS_EMBEDDED = True
     own = postgres.find_releases()
-    oldest = {**own, **(programs.find_installed() if scale > 1 else {})}
+    oldest = {**own, **(postgresql_programs.find_installed() if scale > 1 else {})}
     before, after = min(oldest), max(own)
     if before == after:
         pytest.skip("This machine has one release of PostgreSQL.")
@@ -157,7 +157,7 @@ def test_data_of_an_older_release_are_upgraded_and_kept(
         rows = other_servers.ask(address, "SELECT n, text FROM kept ORDER BY n")
     monkeypatch.setenv("DATA_DIR", str(folder))
     directory = guardian.state_dir(folder, "postgres")
-    with locks.hold(directory / "guard"), pytest.raises(Refused, match="is in use"):
+    with file_locks.hold(directory / "guard"), pytest.raises(Refused, match="is in use"):
         upgrading.upgrade()
     out = StringIO()
     call_command("upgrade_database", json=True, stdout=out)

@@ -15,7 +15,7 @@ from annotate.models.waiting import Waiting, count_waiting
 from annotate.work import serving, submitting
 from config.navigation.entries import Link, Navigation
 from config.navigation.groups import DESK, GROUPS
-from config.navigation.pages import Group, Page
+from config.navigation.menu import Group, Page
 from projects.access import FOR_ANNOTATORS
 from projects.models import Membership, Project
 from tests import factories

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 from django.db import Error
 
-from config import assets, data_folder, database_errors, embedded, locks
+from config import assets, data_folder, database_errors, embedded, file_locks
 from config.backups import moving
 from config.checks import refuse_wrong_settings
 from config.forks import Task
@@ -183,7 +183,7 @@ class Beat:
     def try_to_take(self) -> None:
         if self.lock is not None:
             return
-        self.lock = locks.hold_if_free(data_folder.data_dir() / "beat.lock")
+        self.lock = file_locks.hold_if_free(data_folder.data_dir() / "beat.lock")
         if self.lock is not None:
             self.worker.command = worker_command(has_beat=True)
             self.worker.signal(SIGINT)  # the supervisor restarts a running worker, now with the beat

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from demo.fake_prolific.api import TOKEN, Api
+from demo.fake_prolific.browser import PlainBrowser
 from demo.fake_prolific.http_server import send, serve
-from demo.fake_prolific.pages import PlainBrowser
-from demo.fake_prolific.people import Participant, recruit
+from demo.fake_prolific.participants import Participant, recruit
 from demo.fake_prolific.platform import Event, Platform
 from demo.fake_prolific.request_checks import BadRequest
 from projects.commands import ReportingCommand

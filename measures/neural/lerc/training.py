@@ -16,9 +16,9 @@ import torch
 
 from measures.neural.lerc.checkpoints import Checkpoints
 from measures.neural.lerc.inputs import Inputs, Layout
+from measures.neural.lerc.learning_tasks import Task
 from measures.neural.lerc.network import Lerc, MakeNetwork, decays, pad, predict
 from measures.neural.lerc.settings import Run, Settings, Trained, choose_rate, choose_seed
-from measures.neural.lerc.tasks import Task
 from measures.patterns import Floats
 
 OnProgress = Callable[[int, int], None]

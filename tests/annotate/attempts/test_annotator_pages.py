@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.attempts import attempts
-from annotate.attempts.pages import list_pages
+from annotate.attempts.item_pages import list_pages
 from annotate.models import Attempt
 from annotate.qualification import design, granting
 from projects.models import Membership, Project

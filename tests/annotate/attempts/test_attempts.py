@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotate.attempts import attempts, results
 from annotate.attempts.admission import GRACE, find_admission
-from annotate.attempts.pages import draw_items, list_pages, read_answers
+from annotate.attempts.item_pages import draw_items, list_pages, read_answers
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
 from annotate.qualification import design, granting
 from annotate.rating.answers import Incomplete, TakesNoAnswers

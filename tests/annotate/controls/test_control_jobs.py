@@ -10,7 +10,7 @@ from django.db import connection
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls import control_jobs, making
-from annotate.controls.known_answers import Known, drop_taken, find_quality_criteria
+from annotate.controls.known_answers import Known, drop_taken, find_control_criteria
 from annotate.models import Batch, ControlJob, Item
 from projects.models import Membership, Project
 from tests.annotate.controls.controlled_batches import make_places
@@ -47,13 +47,13 @@ def test_others_act_on_the_batch_meanwhile(project: Project, manager: Membership
 
     def generate_while(act: Callable[[], object]) -> ControlJob:
         job = control_jobs.start(batch=batch, actor=manager)
-        with mock.patch.object(making, "find_quality_criteria") as found:
+        with mock.patch.object(making, "find_control_criteria") as found:
 
             def act_in_the_middle(batch: Batch) -> object:
                 # Once: another process that generates controls as well does not come here.
-                found.side_effect = find_quality_criteria
+                found.side_effect = find_control_criteria
                 act_elsewhere(act)
-                return find_quality_criteria(batch)
+                return find_control_criteria(batch)
 
             found.side_effect = act_in_the_middle
             control_jobs.run(job.pk)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotate.data.table import data_table
-from projects.importing.identity import make_text_id
+from projects.importing.row_identity import make_text_id
 from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, User
 from projects.models.corpus import NAME_CHARACTERS
 from tests.factories import make_candidates, make_corpus, make_dataset, make_passage, make_question

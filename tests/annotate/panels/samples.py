@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotate.integrity import verifying
 from annotate.models import Panel, PanelParticipant, PanelSession
-from annotate.panels import links, managing
+from annotate.panels import managing, panel_links
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, assert_equation
@@ -40,7 +40,7 @@ def open_link(panel: Panel, name: str, client: Client | None = None, **over: str
     """Open the link as a participant's browser does; the client is signed in afterwards if it was let in."""
     client = client or Client()
     query = {"participant": name, "session": session_id(name), **over}
-    return client, client.get(links.make_path(panel), {key: value for key, value in query.items() if value})
+    return client, client.get(panel_links.make_path(panel), {key: value for key, value in query.items() if value})
 
 
 def member_of(panel: Panel, name: str) -> Membership:

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from annotate.models import Assignment, Hit, Judgment, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.onboarding import arrival_ids, consent, erasing
-from annotate.panels import links, managing, participant_work, sessions
+from annotate.panels import managing, panel_links, participant_work, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
 from config.log_filters import hide_tokens
@@ -56,7 +56,7 @@ def test_an_arrival_makes_a_member_with_a_place_and_no_password(project: Project
     assert client.get("/desk/")["Location"] == client.get(f"/p/{project.slug}/desk/")["Location"] == answer["Location"]
     assert not any("pia" in f"{entry.before} {entry.after} {entry.object_id}" for entry in LogEntry.objects.all())
     line = logging.LogRecord(
-        "web", logging.INFO, "", 1, f'"GET {links.make_path(panel)}?participant=pia HTTP/1.1"', (), None
+        "web", logging.INFO, "", 1, f'"GET {panel_links.make_path(panel)}?participant=pia HTTP/1.1"', (), None
     )
     hide_tokens(line)
     assert line.getMessage() == '"GET /panel/… HTTP/1.1"'
@@ -66,9 +66,9 @@ def test_opening_the_link_again_changes_nothing(project: Project, panel: Panel) 
     """A reload, the back button, a second browser that knows the session, a look at the link by a program."""
     open_batch(project, n_hits=3)
     client, _ = open_link(panel, "pia")
-    assert client.head(links.make_path(panel), {"participant": "p2"}).status_code == 204
+    assert client.head(panel_links.make_path(panel), {"participant": "p2"}).status_code == 204
     for headers in ({"Sec-Purpose": "prefetch"}, {"Sec-Fetch-Dest": "image"}, {"Sec-Fetch-Dest": "iframe"}):
-        assert Client().get(links.make_path(panel), {"participant": "p2"}, headers=headers).status_code == 204
+        assert Client().get(panel_links.make_path(panel), {"participant": "p2"}, headers=headers).status_code == 204
     uuid = serving.claim(member_of(panel, "pia"))
     for browser in (client, Client()):
         _, answer = open_link(panel, "pia", browser)

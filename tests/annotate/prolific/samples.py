@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from annotate.models import Panel, PanelSession, ProlificAccount, ProlificBonus, ProlificStudy, ProlificSubmission
-from annotate.panels import links
+from annotate.panels import panel_links
 from annotate.prolific import accounts, drafting
 from demo.fake_prolific.api import TOKEN
 from projects.models import Membership
@@ -119,7 +119,7 @@ class Person:
 def publish(fake: Fake, manager: Membership, panel: Panel, **over: Any) -> Scene:
     """A study of this panel, drafted and published by acts."""
     values = study_values(**over)
-    url = links.make_link(panel, f"http://testserver{links.make_path(panel)}")
+    url = panel_links.make_link(panel, f"http://testserver{panel_links.make_path(panel)}")
     study = drafting.save_draft(panel=panel, actor=manager, values=values, url=url)
     drafting.publish(study=ProlificStudy.objects.select_related("panel").get(pk=study.pk), actor=manager)
     return Scene(fake, panel, manager)

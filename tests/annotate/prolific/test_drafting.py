@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from annotate.models import ProlificStudy
-from annotate.panels import links
+from annotate.panels import panel_links
 from annotate.prolific import drafting, tending
 from annotate.prolific.calling import PlatformError
 from projects.errors import Refused
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 def save(manager: Membership, panel_id: int, **over: object) -> ProlificStudy:
     panel = manager.project.panels.get(pk=panel_id)
-    url = links.make_link(panel, f"http://testserver{links.make_path(panel)}")
+    url = panel_links.make_link(panel, f"http://testserver{panel_links.make_path(panel)}")
     return drafting.save_draft(panel=panel, actor=manager, values=study_values(**over), url=url)
 
 

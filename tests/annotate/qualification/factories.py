@@ -4,7 +4,7 @@ from typing import Any
 
 from annotate.attempts import attempts
 from annotate.attempts.gradable_items import ItemSpec
-from annotate.attempts.pages import list_pages
+from annotate.attempts.item_pages import list_pages
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items
 from annotate.rating.sent import SentAnswers

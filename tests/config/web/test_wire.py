@@ -13,7 +13,7 @@ from gunicorn.config import Config
 from pytest_django import Settings
 
 from config.web import options
-from config.web.worker import Connection, Worker
+from config.web.gunicorn_worker import Connection, Worker
 from tests.conftest import Site
 
 N_SLOW = 30

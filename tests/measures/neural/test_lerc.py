@@ -68,10 +68,10 @@ class Bench:
         self.make_network = make_networks(self.loaded)
 
     def train(self, parts: Parts, folder: Path, **over: Any) -> Any:
-        from measures.neural.lerc import tasks, training
+        from measures.neural.lerc import learning_tasks, training
 
         folder.mkdir(exist_ok=True)
-        task = tasks.make_task(parts, self.settings, self.vocabulary)
+        task = learning_tasks.make_task(parts, self.settings, self.vocabulary)
         named = {"make_network": self.make_network, "layout": self.layout, "folder": folder, "fingerprint": "tests"}
         return training.train(task, self.settings, **{**named, **over})
 
@@ -210,7 +210,7 @@ def test_padding_and_the_order_of_texts_change_no_score(tiny_models: TinyModels)
 
 
 def test_pre_training_leads_to_other_weights_and_scores_accuracy(tiny_models: TinyModels, tmp_path: Path) -> None:
-    from measures.neural.lerc import checkpoints, tasks, training
+    from measures.neural.lerc import checkpoints, learning_tasks, training
     from measures.neural.lerc.network import make_networks
 
     settings = Settings(max_length=32, rates=(1e-3,), seeds=(1,), epochs=1, batch_size=16)
@@ -219,7 +219,7 @@ def test_pre_training_leads_to_other_weights_and_scores_accuracy(tiny_models: Ti
         Choice(passage=f"the cat {n}", question="who", answer_1=WORDS[n % 9], answer_2=WORDS[n % 7], label=n % 3)
         for n in range(40)
     ]
-    task = tasks.make_choice_task(rows, settings, bench.vocabulary, seed=1)
+    task = learning_tasks.make_choice_task(rows, settings, bench.vocabulary, seed=1)
     assert len(task.train) + len(task.dev) == 40
     assert len(task.dev) == 4
     (tmp_path / "pre").mkdir()

@@ -8,13 +8,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from measures.neural.lerc import inputs, judging, metric, plans, rows, seen, settings
+from measures.neural.lerc import inputs, judging, metric, rows, seen, settings, variants
 from measures.neural.lerc.inputs import SEGMENTS, Layout, choose_inputs, cut, lay_out
 from measures.neural.lerc.judging import judge, score_words
-from measures.neural.lerc.plans import ABLATIONS, Plan, list_variants
 from measures.neural.lerc.rows import Choice, Row, augment, keep_share, split_passages, toss
 from measures.neural.lerc.seen import TRAINING, TUNING, Seen
 from measures.neural.lerc.settings import Run, Settings, choose_rate, choose_seed
+from measures.neural.lerc.variants import ABLATIONS, TablePlan, list_variants
 
 LAYOUT = Layout(start=101, separator=102, pad=0, max_length=12, has_types=True)
 
@@ -30,7 +30,7 @@ def pairs(rows: list[Row]) -> list[tuple[str, str, float]]:
 
 
 @pytest.mark.parametrize(
-    "module", [inputs, plans, rows, seen, settings, judging, metric], ids=lambda each: each.__name__
+    "module", [inputs, variants, rows, seen, settings, judging, metric], ids=lambda each: each.__name__
 )
 def test_the_examples_run(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
@@ -80,24 +80,24 @@ def test_the_passage_is_cut_first_and_nothing_is_longer_than_the_limit() -> None
 
 def test_a_held_out_dataset_leaves_training_and_tuning() -> None:
     rows = [make_row(n, dataset="ab"[n % 2], split=("train", "dev", "test")[n // 2 % 3]) for n in range(12)]
-    for variant in list_variants(Plan.OOD, ["a", "b"]):
+    for variant in list_variants(TablePlan.OOD, ["a", "b"]):
         parts = variant.part(rows, seed=1)
         assert {row.dataset for row in [*parts.train, *parts.dev]} == {"a", "b"} - {variant.held_out}
         assert {row.dataset for row in parts.test} == {variant.held_out}
         assert {row.split for row in parts.test} == {"dev", "test"}
-    (every,) = list_variants(Plan.ALL, ["a", "b"])
+    (every,) = list_variants(TablePlan.ALL, ["a", "b"])
     parts = every.part(rows, seed=1)
     assert [len(each) for each in (parts.train, parts.dev, parts.test)] == [4, 4, 4]
     with pytest.raises(ValueError, match="two or more datasets"):
-        list_variants(Plan.OOD, ["a"])
+        list_variants(TablePlan.OOD, ["a"])
     with pytest.raises(ValueError, match="no dataset “c”"):
-        list_variants(Plan.ALL, ["a", "b"], held_out="c")
+        list_variants(TablePlan.ALL, ["a", "b"], held_out="c")
 
 
 def test_plans_name_their_inputs_and_shares_and_greater_shares_contain_smaller_ones() -> None:
-    assert [each.inputs for each in list_variants(Plan.ABLATIONS, ["d"])] == list(ABLATIONS)
+    assert [each.inputs for each in list_variants(TablePlan.ABLATIONS, ["d"])] == list(ABLATIONS)
     rows = [make_row(n, group=str(n // 2)) for n in range(40)]
-    kept = [variant.part(rows, seed=3).train for variant in list_variants(Plan.LEARNING_CURVE, ["d"])]
+    kept = [variant.part(rows, seed=3).train for variant in list_variants(TablePlan.LEARNING_CURVE, ["d"])]
     assert [len(each) for each in kept] == [4, 10, 20, 30, 40]
     keys = [{row.key for row in each} for each in kept]
     assert all(smaller <= greater for smaller, greater in pairwise(keys))

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotate.attempts import attempts
 from annotate.attempts.gradable_items import ItemSpec
-from annotate.attempts.pages import list_pages
+from annotate.attempts.item_pages import list_pages
 from annotate.models import Attempt, QualificationItem
 from annotate.moderation import members as moderation
 from annotate.onboarding import erasing

@@ -11,9 +11,9 @@ from django.conf import settings as site
 from measures.neural.folders import ModelFolder, describe_folder
 from measures.neural.installed import find_model
 from measures.neural.lerc.judging import judge, score_words
-from measures.neural.lerc.plans import Variant
 from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.settings import Run, Settings, Trained
+from measures.neural.lerc.variants import Variant
 from projects.jobs import running
 from projects.models import Membership, Project
 from results.models import JudgmentSet, Training

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from demo.fake_prolific.pages import Browser, Form, Page, fill
+from demo.fake_prolific.browser import Browser, Form, Page, fill
 from demo.fake_prolific.platform import Platform
 from demo.fake_prolific.request_checks import BadRequest
 

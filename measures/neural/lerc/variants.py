@@ -8,7 +8,7 @@ from measures.neural.lerc.inputs import SEGMENTS
 from measures.neural.lerc.rows import Parts, Row, keep_share, part_rows
 
 
-class Plan(StrEnum):
+class TablePlan(StrEnum):
     """What is trained: one model, or several for a table."""
 
     ALL = "all"
@@ -58,7 +58,7 @@ class Variant:
 
 
 def list_variants(
-    plan: Plan, datasets: Sequence[str], *, inputs: tuple[str, ...] = SEGMENTS, held_out: str = ""
+    plan: TablePlan, datasets: Sequence[str], *, inputs: tuple[str, ...] = SEGMENTS, held_out: str = ""
 ) -> list[Variant]:
     """Return the trainings of a plan.
 
@@ -92,13 +92,13 @@ def list_variants(
     """
     if held_out and held_out not in datasets:
         raise ValueError(f"There is no dataset “{held_out}” to leave out. There are: {', '.join(datasets)}.")
-    if (plan is Plan.OOD or held_out) and len(datasets) < 2:
+    if (plan is TablePlan.OOD or held_out) and len(datasets) < 2:
         raise ValueError("Leaving out a dataset needs two or more datasets with judged answers.")
-    if plan is Plan.OOD:
+    if plan is TablePlan.OOD:
         return [Variant(label=f"LERC without {name}", inputs=inputs, held_out=name) for name in datasets]
-    if plan is Plan.ABLATIONS:
+    if plan is TablePlan.ABLATIONS:
         return [Variant(label=f"LERC: {', '.join(own)}", inputs=own, held_out=held_out) for own in ABLATIONS]
-    if plan is Plan.LEARNING_CURVE:
+    if plan is TablePlan.LEARNING_CURVE:
         return [
             Variant(label=f"LERC, {100 * share:g} %", inputs=inputs, held_out=held_out, share=share) for share in SHARES
         ]

@@ -15,8 +15,8 @@ from annotate.models import Assignment, Hit, PanelSession
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.prolific import reconciling, submissions, tending
-from demo.fake_prolific.pages import Page, fill, read_page
-from demo.fake_prolific.people import Manner, Participant, recruit
+from demo.fake_prolific.browser import Page, fill, read_page
+from demo.fake_prolific.participants import Manner, Participant, recruit
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish
