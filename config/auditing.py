@@ -33,7 +33,7 @@ class NoAdvisories(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Vulnerability:
     """A version with a known vulnerability. It counts unless it is accepted for now."""
 
     what: str
@@ -114,7 +114,7 @@ def _read_files(path: Path) -> Iterator[dict[str, Any]]:
 
 def audit_packages(
     packages: Iterable[tuple[str, str]], advisories: Advisories, known: Known, today: date
-) -> list[Finding]:
+) -> list[Vulnerability]:
     """Return a finding for each package and each advisory that names its version."""
     findings = []
     for name, version in sorted(packages):
@@ -124,7 +124,7 @@ def audit_packages(
             names = (str(advisory["id"]), *map(str, advisory.get("aliases", ())))
             if seen.isdisjoint(names) and is_affected(version, affected):
                 why = known.why_accepted(names, today)
-                findings.append(Finding(f"{name} {version}", names, _find_fix(version, affected), why))
+                findings.append(Vulnerability(f"{name} {version}", names, _find_fix(version, affected), why))
             if is_affected(version, affected):
                 seen.update(names)  # the same one comes from several sources
     return findings
@@ -188,7 +188,7 @@ def find_private_servers() -> list[tuple[str, str]]:
     return found
 
 
-def audit_servers(servers: Iterable[tuple[str, str]], known: Known, today: date) -> list[Finding]:
+def audit_servers(servers: Iterable[tuple[str, str]], known: Known, today: date) -> list[Vulnerability]:
     """Return a finding for each server that is older than the oldest release without a known vulnerability."""
     findings = []
     for name, version in servers:
@@ -197,7 +197,7 @@ def audit_servers(servers: Iterable[tuple[str, str]], known: Known, today: date)
         what = f"{name} {version}"
         accepted = known.why_accepted([what], today)
         if line is None:
-            findings.append(Finding(what, ("a series without security fixes",), accepted=accepted))
+            findings.append(Vulnerability(what, ("a series without security fixes",), accepted=accepted))
         elif Version(version) < Version(series[line]["least"]):
-            findings.append(Finding(what, (series[line]["because"],), series[line]["least"], accepted))
+            findings.append(Vulnerability(what, (series[line]["because"],), series[line]["least"], accepted))
     return findings

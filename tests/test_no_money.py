@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotate.models import Batch, BatchAnnotator, QualificationTest
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import consent as onboarding
 from projects.models import Membership, Project, User
@@ -158,7 +158,9 @@ def test_acting_in_an_unpaid_project_names_no_money(
     }
     for act in ("", "removed", "restored"):
         if act == "removed":
-            members.remove(target=other_annotator, actor=owner, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+            members.remove(
+                target=other_annotator, actor=owner, why="Poor.", exclusion=Exclusion(scope=ExclusionScope.ALL)
+            )
         if act == "restored":
             members.restore(target=other_annotator, actor=owner, why="Ours.")
             decisions.accept(project=unpaid, actor=owner, assignment=work, why="Well explained.")

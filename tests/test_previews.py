@@ -16,7 +16,7 @@ from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.models import LedgerEntry
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.planning.overlap import Rule
 from annotate.planning.plans import create_plan
 from projects.models import LogEntry, Membership, Project
@@ -89,7 +89,7 @@ def arrange_work(scene: Scene) -> None:
 
 def arrange_removed(scene: Scene) -> None:
     arrange_work(scene)
-    everything = Exclusion(scope=Scope.ALL)
+    everything = Exclusion(scope=ExclusionScope.ALL)
     members.remove(target=scene.annotator, actor=scene.manager, why="Poor.", exclusion=everything)
 
 

@@ -36,7 +36,7 @@ from projects.texts.versions import current_consent, current_instructions
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """The preview of a batch: its size and cost before it is created.
 
     `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count.
@@ -58,7 +58,7 @@ class Plan:
     cost: Cost
 
 
-def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
+def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> BatchPlan:
     """Return what a batch would contain and cost. Raises Refused if it could not be created."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
@@ -69,7 +69,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     n_assignments = sum(judgments - hit[0].n_reused for hit in hits)
     n_judgments = sum(judgments - row.n_reused for row in rows)
     basis = measure_basis(project)
-    return Plan(
+    return BatchPlan(
         n_candidates=len(rows),
         n_questions=len({row.question for row in rows}),
         n_passages=len({row.passage for row in rows}),

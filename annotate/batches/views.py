@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
 from annotate.batches.costs import price_batch
-from annotate.batches.creating import Plan, create_batch, find_same_draft, plan_batch
+from annotate.batches.creating import BatchPlan, create_batch, find_same_draft, plan_batch
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
@@ -142,7 +142,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
     return render(request, "annotate/batches/new.html", context, status=status)
 
 
-def _make_preview(project: Project, form: NewBatchForm, plan: Plan) -> Preview:
+def _make_preview(project: Project, form: NewBatchForm, plan: BatchPlan) -> Preview:
     """Seal the settings, the size and cost, and the versions that the page names."""
     texts = (current_rubric(project), current_instructions(project), current_consent(project))
     numbers = {

@@ -119,7 +119,7 @@ class RepeatableItems:
 
 
 @dataclass(frozen=True)
-class PlannedHit:
+class DueHit:
     """A reserved HIT that is due and can be created."""
 
     batch_id: int
@@ -160,9 +160,7 @@ def _find_waiting(annotator_id: int, batch_id: int) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _plan(
-    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
-) -> PlannedHit | None:
+def _plan(annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls) -> DueHit | None:
     # The seed has all that is known of the annotator so far, so that the same request draws the same HIT.
     drawn = secret_seed(plan.seed, annotator_id, history.n_work, history.n_gold, history.n_personal)
     rng = Random(drawn)  # noqa: S311 - the seed is secret
@@ -175,7 +173,7 @@ def _is_gold_due(plan: ControlPlan, history: ShownControls, annotator_id: int) -
     return bool(every) and history.n_work >= plan.due_at(history.n_gold + 1, every, who=annotator_id, what="gold")
 
 
-def _plan_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> PlannedHit | None:
+def _plan_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> DueHit | None:
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, {"me": annotator_id, "batch": batch_id})
         rows = cursor.fetchall()
@@ -193,12 +191,12 @@ def _plan_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> 
     passage = rng.choice([passage for passage, items in by_passage.items() if len(items) >= longest])
     drawn = sorted(rng.sample(range(len(by_passage[passage])), longest))
     items = [by_passage[passage][at] for at in drawn]
-    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.GOLD, items)
+    return DueHit(batch_id, passage, annotator_id, Hit.Purpose.GOLD, items)
 
 
 def _plan_personal(
     annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls, rng: Random
-) -> PlannedHit | None:
+) -> DueHit | None:
     every = plan.repeats_every
     is_repeat_due = bool(every) and history.n_work >= plan.due_at(
         history.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
@@ -228,7 +226,7 @@ def _plan_personal(
     if not choices:
         return None
     passage, items = rng.choice(choices)
-    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
+    return DueHit(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
 
 
 def _draw_length(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> int:
@@ -266,7 +264,7 @@ def _find_repeatable(
     return found
 
 
-def _create(planned: PlannedHit) -> int:
+def _create(planned: DueHit) -> int:
     return places.create_reserved(
         # Only its id is needed, so the batch isn't read on the way of every claim.
         batch=Batch(pk=planned.batch_id),

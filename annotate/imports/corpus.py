@@ -4,7 +4,7 @@ from typing import Any
 
 from annotate.imports.staging import Progress, count, create, refuse_rows, stage
 from annotate.models.conditions import is_counted, is_under_way
-from projects.importing import Checked, Report, Warned
+from projects.importing import Checked, CheckReport, Warned
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.questions import UNITED
 from projects.models import Project
@@ -18,7 +18,7 @@ ADDS_TO_RATED = (
 )
 
 
-def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report, progress: Progress) -> bool:
+def stage_corpus(cursor: Any, project: Project, checked: Checked, report: CheckReport, progress: Progress) -> bool:
     """Stage and link the rows; return whether the file only adds judgments. Raises FileRefused for contradictions."""
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
@@ -43,7 +43,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     return only_judgments
 
 
-def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
+def write_corpus(cursor: Any, report: CheckReport, progress: Progress) -> None:
     """Write the staged rows that do not exist yet, parents first, in the order of the file."""
     cursor.execute(
         """INSERT INTO projects_passage (id, dataset_id, external_id, title, text, documents, split)
@@ -112,7 +112,7 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
     return is_new
 
 
-def _warn_of_merged(cursor: Any, report: Report) -> None:
+def _warn_of_merged(cursor: Any, report: CheckReport) -> None:
     """Warn if merging references makes a candidate one of its question's references: people would see it twice."""
     if not any(warned.reason == UNITED for warned in report.warnings):
         return
@@ -267,7 +267,7 @@ def _refuse_many_references(cursor: Any, checked: Checked) -> None:
     )
 
 
-def _warn_of_further_references(cursor: Any, report: Report) -> None:
+def _warn_of_further_references(cursor: Any, report: CheckReport) -> None:
     """Count the existing questions that get further references, and warn of them: of those in use for themselves."""
     # The project may have changed since the validation.
     report.warnings = tuple(each for each in report.warnings if each.reason not in (ADDS_REFERENCES, ADDS_TO_RATED))

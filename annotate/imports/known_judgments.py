@@ -4,7 +4,7 @@ from typing import Any
 
 from annotate.imports.staging import count, create, refuse_rows
 from annotate.models.conditions import is_counted, is_judgeable, is_known, is_member, rates_here
-from projects.importing import Checked, Report
+from projects.importing import Checked, CheckReport
 from projects.importing.check_report import LINE
 from projects.models import Project
 
@@ -19,7 +19,7 @@ MOST_ANNOTATORS = 32_767
 """Of one candidate in a file: the most that a batch can store as its number of judgments."""
 
 
-def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, *, locks: bool) -> int:
+def skip_known(cursor: Any, project: Project, checked: Checked, report: CheckReport, *, locks: bool) -> int:
     """Drop judgments that can't count or that the project has; return how many are left. Raises FileRefused.
 
     With `locks`, the imported annotators named in the file are locked, so that none is removed or restored until the
@@ -54,7 +54,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, 
     return left
 
 
-def explain_nothing_left(report: Report) -> str:
+def explain_nothing_left(report: CheckReport) -> str:
     found = [f"{n:,} {NOT_IMPORTED[kind]}" for kind, n in report.skipped.items() if kind in NOT_IMPORTED]
     if set(report.skipped) & set(NOT_IMPORTED) <= {"already_counted"}:
         return "All judgments in this file are already counted. Nothing is left to import."
@@ -85,7 +85,7 @@ def _find_annotators(cursor: Any, project: Project, checked: Checked) -> None:
     )
 
 
-def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
+def _refuse_repeated(cursor: Any, checked: Checked, report: CheckReport) -> None:
     """Drop repeated judgments of one annotator in the file; different values are refused unless the options choose.
 
     An annotator whom the project knows may be in the file under both of their names.
@@ -115,7 +115,7 @@ def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
         report.skipped["repeated"] = cursor.rowcount
 
 
-def _skip_counted(cursor: Any, checked: Checked, report: Report) -> None:
+def _skip_counted(cursor: Any, checked: Checked, report: CheckReport) -> None:
     """Drop judgments that the project has and counts, and refuse those with another value."""
     counted = f"""annotate_judgment j JOIN projects_criterion k ON k.id = j.criterion_id
                  WHERE {is_counted("j")} AND j.annotator_id = v.annotator_id AND j.candidate_id = v.candidate_id
@@ -134,7 +134,7 @@ def _skip_counted(cursor: Any, checked: Checked, report: Report) -> None:
         report.skipped["already_counted"] = cursor.rowcount
 
 
-def _skip_uncounted(cursor: Any, checked: Checked, report: Report) -> None:
+def _skip_uncounted(cursor: Any, checked: Checked, report: CheckReport) -> None:
     """Drop judgments that the project has but does not count, and refuse those with another value.
 
     Managers removed them or set them aside, and would have to decide again if the same file counted them.
@@ -171,7 +171,7 @@ def _skip_uncounted(cursor: Any, checked: Checked, report: Report) -> None:
     )
 
 
-def _skip_impossible(cursor: Any, report: Report) -> None:
+def _skip_impossible(cursor: Any, report: CheckReport) -> None:
     """Drop new judgments of withdrawn candidates and of removed annotators: they could not count."""
     cursor.execute(
         f"""DELETE FROM staged_values v USING projects_candidate c

@@ -14,7 +14,7 @@ from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.importing import Checked, FileRefused, Kind, Options, Report, isolated, save
+from projects.importing import Checked, CheckReport, FileRefused, Kind, Options, isolated, save
 from projects.importing.skipping import SkippedRows
 from projects.models import Act, Membership, Project
 from projects.people.members import find_owner
@@ -123,7 +123,7 @@ def import_now(
     options: Options | None = None,
     kind: Kind = Kind.CANDIDATES,
     on_progress: OnProgress | None = None,
-) -> Report:
+) -> CheckReport:
     """Validate and import a file at once. Raises as `check_file` and `write` do."""
     checked = check_to_write(
         project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
@@ -142,7 +142,7 @@ def write(
     job: Import | None = None,
     finish: Callable[[], None] | None = None,
     on_progress: OnProgress | None = None,
-) -> Report:
+) -> CheckReport:
     """Write a validated file in one transaction and return what was written.
 
     Without a job (on the command line) the import is recorded as done. `finish` is called as the last step of the
@@ -182,7 +182,7 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
 
 
 def _write(
-    project: Project, checked: Checked, report: Report, actor: Membership | None, progress: Progress
+    project: Project, checked: Checked, report: CheckReport, actor: Membership | None, progress: Progress
 ) -> Batch | None:
     only_judgments = _stage(project, checked, report, progress, locks=True)
     with connection.cursor() as cursor:
@@ -195,7 +195,7 @@ def _write(
         return judgments.write_judgments(cursor, project, checked, actor, progress)
 
 
-def _stage(project: Project, checked: Checked, report: Report, progress: Progress, *, locks: bool) -> bool:
+def _stage(project: Project, checked: Checked, report: CheckReport, progress: Progress, *, locks: bool) -> bool:
     """Stage the file and compare it with the project; return whether it only adds judgments. Raises FileRefused."""
     judgments.check_scales(project, checked)
     only_judgments = False
@@ -218,7 +218,7 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
 def _store_import(
     project: Project,
     checked: Checked,
-    report: Report,
+    report: CheckReport,
     actor: Membership | None,
     job: Import | None,
     batch: Batch | None,
@@ -248,6 +248,6 @@ def _store_import(
     )
 
 
-def _describe_for_log(report: Report) -> dict[str, object]:
+def _describe_for_log(report: CheckReport) -> dict[str, object]:
     names = ("file", "rows", "passages", "questions", "references", "candidates", "judgments", "minimal_pairs")
     return {name: getattr(report, name) for name in names}

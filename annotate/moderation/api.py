@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, RemovalPlan, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope, RemovalPlan
 from annotate.onboarding.notices import LONGEST
 from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
 from projects.api.serializers import INT32, Query, StrictBooleanField, StrictSerializer, TextField
@@ -40,7 +40,9 @@ class StandingChangeSerializer(StrictSerializer):
 
 class ExclusionQuery(Query):
     scope = serializers.ChoiceField(
-        choices=Scope.choices, default=Scope.NONE, help_text="Work to exclude from results; none if omitted."
+        choices=ExclusionScope.choices,
+        default=ExclusionScope.NONE,
+        help_text="Work to exclude from results; none if omitted.",
     )
     since = serializers.DateTimeField(required=False, help_text="For the scope “since”.")
     batch = serializers.IntegerField(
@@ -165,13 +167,13 @@ class PersonRemoval(ProjectEndpoint):
 
 def _read_exclusion(project: Project, sent: dict[str, Any]) -> Exclusion:
     """Return which work is excluded. Raises Refused where the scope lacks its time or batch, Http404 for no batch."""
-    scope = Scope(sent["scope"])
-    for name in (Scope.SINCE, Scope.BATCH):
+    scope = ExclusionScope(sent["scope"])
+    for name in (ExclusionScope.SINCE, ExclusionScope.BATCH):
         if scope == name and name not in sent:
             raise Refused(f"The scope “{name}” needs the field {name}.", field=name)
     return Exclusion(
         scope=scope,
-        since=sent["since"] if scope == Scope.SINCE else None,
-        batch=get_object_or_404(project.batches, number=sent["batch"]) if scope == Scope.BATCH else None,
+        since=sent["since"] if scope == ExclusionScope.SINCE else None,
+        batch=get_object_or_404(project.batches, number=sent["batch"]) if scope == ExclusionScope.BATCH else None,
         reopens=sent["reopens"],
     )

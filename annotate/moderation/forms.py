@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django import forms
 
 from annotate.models import Assignment, Batch
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import MARKS, WorkFilter
 from annotate.onboarding.notices import LONGEST
 from projects.models import Project
@@ -48,7 +48,7 @@ class ExclusionForm(forms.Form):
 
     scope = forms.ChoiceField(
         label="Exclude from results",
-        choices=Scope.choices,
+        choices=ExclusionScope.choices,
         widget=forms.RadioSelect,
         error_messages={"required": "Choose what to exclude."},
     )
@@ -78,19 +78,19 @@ class ExclusionForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("scope") == Scope.SINCE and not cleaned.get("since") and "since" not in self.errors:
+        if cleaned.get("scope") == ExclusionScope.SINCE and not cleaned.get("since") and "since" not in self.errors:
             self.add_error("since", "Enter a date.")
-        if cleaned.get("scope") == Scope.BATCH and not cleaned.get("batch") and "batch" not in self.errors:
+        if cleaned.get("scope") == ExclusionScope.BATCH and not cleaned.get("batch") and "batch" not in self.errors:
             self.add_error("batch", "Choose the batch.")
         return cleaned
 
     def exclusion(self) -> Exclusion:
         cleaned = self.cleaned_data
-        scope, day = Scope(cleaned["scope"]), cleaned["since"]
+        scope, day = ExclusionScope(cleaned["scope"]), cleaned["since"]
         return Exclusion(
             scope=scope,
-            since=datetime(day.year, day.month, day.day, tzinfo=UTC) if scope == Scope.SINCE else None,
-            batch=cleaned["batch"] if scope == Scope.BATCH else None,
+            since=datetime(day.year, day.month, day.day, tzinfo=UTC) if scope == ExclusionScope.SINCE else None,
+            batch=cleaned["batch"] if scope == ExclusionScope.BATCH else None,
             reopens=cleaned["reopens"],
         )
 

@@ -22,7 +22,7 @@ Standing = Membership.Standing
 State, Mark = Assignment.State, Assignment.Mark
 
 
-class Scope(TextChoices):
+class ExclusionScope(TextChoices):
     """Which of an annotator's submitted assignments a removal excludes."""
 
     NONE = "none", "nothing"
@@ -35,7 +35,7 @@ class Scope(TextChoices):
 class Exclusion:
     """The work that a removal excludes, and whether its places open again."""
 
-    scope: Scope = Scope.NONE
+    scope: ExclusionScope = ExclusionScope.NONE
     since: datetime | None = None
     batch: Batch | None = None
     reopens: bool = True
@@ -47,11 +47,11 @@ class Exclusion:
         """
         counted = (Mark.COUNTED, Mark.LATE)
         work = Assignment.objects.not_rejected().filter(annotator=annotator, mark__in=counted)
-        if self.scope == Scope.NONE:
+        if self.scope == ExclusionScope.NONE:
             return work.none()
-        if self.scope == Scope.SINCE:
+        if self.scope == ExclusionScope.SINCE:
             return work.filter(submitted_at__gte=self.since)
-        return work.filter(hit__batch=self.batch) if self.scope == Scope.BATCH else work
+        return work.filter(hit__batch=self.batch) if self.scope == ExclusionScope.BATCH else work
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from annotate.models import LedgerEntry, Payment
 from annotate.payments import ledger, paying
 from annotate.payments.entries_page import BY_STAGE, Stage, require_paying
-from annotate.payments.ledger import Waiting
+from annotate.payments.ledger import PendingEntries
 from annotate.payments.paying import MOST_CENTS
 from annotate.payments.payment_file import list_lines
 from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
@@ -211,7 +211,7 @@ class PayApproval(ProjectEndpoint):
                     f"The sum that awaits approval has changed: it is {cents} cents now. Read the balances again.",
                     field="cents",
                 )
-        return Response(WaitingSerializer(Waiting(n, cents)).data)
+        return Response(WaitingSerializer(PendingEntries(n, cents)).data)
 
 
 class BalanceList(ProjectEndpoint):

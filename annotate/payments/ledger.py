@@ -120,7 +120,7 @@ class Balance:
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageSums:
     """The sums of one stage, or of pay without a stage."""
 
     key: str
@@ -211,19 +211,19 @@ def list_balances(project: Project) -> list[Balance]:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingEntries:
     """Entries that await approval by themselves: those without an assignment, such as qualification tests."""
 
     n: int
     cents: int
 
 
-def sum_waiting(project: Project) -> Waiting:
+def sum_waiting(project: Project) -> PendingEntries:
     rows = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
-    return Waiting(**rows.aggregate(n=Count("pk"), cents=Coalesce(Sum("cents"), 0)))
+    return PendingEntries(**rows.aggregate(n=Count("pk"), cents=Coalesce(Sum("cents"), 0)))
 
 
-def sum_by_stage(project: Project) -> list[Stage]:
+def sum_by_stage(project: Project) -> list[StageSums]:
     """Return the sums of each stage with entries, in the order of a study.
 
     Pay taken back for a HIT is deducted from its stage, although its entry is an adjustment.
@@ -237,7 +237,7 @@ def sum_by_stage(project: Project) -> list[Stage]:
             [project.pk],
         )
     }
-    return [Stage(key, str(label), found[key]) for key, label in STAGES.items() if key in found]
+    return [StageSums(key, str(label), found[key]) for key, label in STAGES.items() if key in found]
 
 
 def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:

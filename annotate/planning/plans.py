@@ -61,7 +61,7 @@ class PricedTopUp:
 
 
 @dataclass(frozen=True)
-class Figures:
+class PricedPlan:
     """What a plan is missing, and its cost."""
 
     missing: MissingJudgments
@@ -102,7 +102,7 @@ class Started:
     batches: list[Batch]
     n_places: int
     n_topped_up: int
-    figures: Figures
+    figures: PricedPlan
 
 
 @transaction.atomic
@@ -138,7 +138,7 @@ def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") 
     return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
 
 
-def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentation: Presentation) -> Figures:
+def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentation: Presentation) -> PricedPlan:
     """Return what is missing now, with its cost.
 
     Raises Refused without a rubric, for a trial that can't be counted, or for controls that have no room.
@@ -183,7 +183,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
         PricedTopUp(each, batches[each.batch_id], cost)
         for each, cost in zip(missing.top_ups, _price_top_ups(missing.top_ups, batches, basis, rubric), strict=True)
     ]
-    return Figures(missing, parts, top_ups, use, rates.is_pay_prorated, rubric.criteria.count())
+    return PricedPlan(missing, parts, top_ups, use, rates.is_pay_prorated, rubric.criteria.count())
 
 
 def _price_top_ups(top_ups: Sequence[TopUp], batches: Mapping[int, Batch], basis: Basis, rubric: Rubric) -> list[Cost]:

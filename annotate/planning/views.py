@@ -16,7 +16,7 @@ from annotate.planning.forms import CollectionForm, PlanForm, StartForm
 from annotate.planning.hit_presentation import Presentation, read_presentation
 from annotate.planning.overlap import MOCHA, Rule, are_by_type, read_rules
 from annotate.planning.plans import (
-    Figures,
+    PricedPlan,
     Started,
     TrialUse,
     change_plan,
@@ -141,7 +141,7 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
     return redirect(reverse("annotate:plan-show", args=[project.slug, plan.number], query=chosen))
 
 
-def _make_preview(plan: OverlapPlan, use: TrialUse, presentation: Presentation, figures: Figures) -> Preview:
+def _make_preview(plan: OverlapPlan, use: TrialUse, presentation: Presentation, figures: PricedPlan) -> Preview:
     settings = {"rules": plan.rules, "trial": use.trial, "use": use.use, "presentation": presentation}
     # Of the cost only what the plan fixes: personal HITs and re-collection are estimates that change with every HIT.
     parts = [

@@ -108,7 +108,7 @@ class Client:
                 waited += pause
         raise AssertionError("unreachable")
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> outgoing.Answer:
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> outgoing.Response:
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         port = parts.port or _PORTS[parts.scheme]
@@ -183,7 +183,7 @@ def _add_query(path: str, query: Mapping[str, Any] | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def _read_time(answer: outgoing.Answer) -> datetime | None:
+def _read_time(answer: outgoing.Response) -> datetime | None:
     try:
         found = parsedate_to_datetime(answer.headers.get("date", ""))
     except ValueError:
@@ -191,7 +191,7 @@ def _read_time(answer: outgoing.Answer) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _read_json(answer: outgoing.Answer) -> dict[str, Any]:
+def _read_json(answer: outgoing.Response) -> dict[str, Any]:
     """Return the object of an answer; an empty one for no body, or for a sentence, which says what is done later."""
     if not answer.body:
         return {}
@@ -206,7 +206,7 @@ def _read_json(answer: outgoing.Answer) -> dict[str, Any]:
     return found
 
 
-def _check(answer: outgoing.Answer) -> None:
+def _check(answer: outgoing.Response) -> None:
     status = answer.status
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return
@@ -224,7 +224,7 @@ def _check(answer: outgoing.Answer) -> None:
     raise PlatformError(f"Prolific refused: {_describe(answer)}", status=status)
 
 
-def _read_retry_after(answer: outgoing.Answer) -> float:
+def _read_retry_after(answer: outgoing.Response) -> float:
     """Return the seconds of Retry-After, which may be a number or a time."""
     text = answer.headers.get("retry-after", "")
     if text.isascii() and text.isdigit():
@@ -236,7 +236,7 @@ def _read_retry_after(answer: outgoing.Answer) -> float:
     return max(FIRST_PAUSE_SECONDS, (until - timezone.now()).total_seconds())
 
 
-def _describe(answer: outgoing.Answer) -> str:
+def _describe(answer: outgoing.Response) -> str:
     """Return what the platform says is wrong, shortened and without ids."""
     try:
         found = orjson.loads(answer.body)

@@ -66,7 +66,7 @@ class OpenSessions:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """What the platform should have: places in all, and whether new participants may come."""
 
     total: int
@@ -82,7 +82,7 @@ def count_open_sessions(panel: Panel, study: ProlificStudy | None) -> OpenSessio
     return OpenSessions(count_sessions(panel), _count_offered_before(panel, study))
 
 
-def plan_places(study: ProlificStudy) -> Plan:
+def plan_places(study: ProlificStudy) -> StudyPlan:
     """Return what the platform should have.
 
     Whoever has arrived has places of their own. Whoever has taken a place there and has yet to arrive will take open
@@ -100,7 +100,7 @@ def plan_places(study: ProlificStudy) -> Plan:
     wanted = n_occupying + max(0, n_new - found["n_leaving"])
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
-    return Plan(total, is_open=is_open, here=here, n_beyond=max(0, wanted - total))
+    return StudyPlan(total, is_open=is_open, here=here, n_beyond=max(0, wanted - total))
 
 
 def _is_coming(path: str = "") -> Q:

@@ -30,7 +30,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Spread:
+class RatingDistribution:
     """The distribution of ratings of one item on one criterion."""
 
     criterion: CriterionOnPage
@@ -52,7 +52,7 @@ class ItemFigures:
     n: int
     n_right: int
     n_cannot: int
-    spreads: list[Spread]
+    spreads: list[RatingDistribution]
     discrimination: float | Undefined
 
     @property
@@ -100,14 +100,16 @@ def _compute_figures(
         n=len(answers),
         n_right=sum(entry["right"] for entry in answers),
         n_cannot=sum(bool(entry["cannot"]) for entry in answers),
-        spreads=[_compute_spread(criterion, item, answers) for criterion in criteria],
+        spreads=[_compute_distribution(criterion, item, answers) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not answers
         else Undefined(reason="an attempt has only one item"),
     )
 
 
-def _compute_spread(criterion: CriterionOnPage, item: QualificationItem, answers: Sequence[dict[str, Any]]) -> Spread:
+def _compute_distribution(
+    criterion: CriterionOnPage, item: QualificationItem, answers: Sequence[dict[str, Any]]
+) -> RatingDistribution:
     values = [
         entry["values"][criterion.key] for entry in answers if not entry["cannot"] and criterion.key in entry["values"]
     ]
@@ -132,4 +134,4 @@ def _compute_spread(criterion: CriterionOnPage, item: QualificationItem, answers
         height = round(BAR_HEIGHT * counts[place] / most, 1) if most else 0.0
         is_right = start <= right_high and end >= right_low
         bars.append(Bar(label, counts[place], place * 10, BAR_HEIGHT - height, height, is_right))
-    return Spread(criterion, bars)
+    return RatingDistribution(criterion, bars)

@@ -13,7 +13,7 @@ from annotate.qualification.items import MOST_ITEMS, Purpose, add_items
 from projects.errors import Refused
 from projects.importing import Preview, isolated
 from projects.importing.check_report import Broken, FileRefused, Notes, Problem
-from projects.importing.fields import Plan, normal_name, plan_columns
+from projects.importing.fields import ColumnPlan, normal_name, plan_columns
 from projects.importing.import_options import Options
 from projects.importing.limits import MIB, Limits
 from projects.importing.readers import Reader
@@ -181,7 +181,7 @@ def list_fields(criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
     return fields
 
 
-def plan_items(columns: Sequence[str], criteria: Sequence[CriterionOnPage], mapping: Mapping[str, str]) -> Plan:
+def plan_items(columns: Sequence[str], criteria: Sequence[CriterionOnPage], mapping: Mapping[str, str]) -> ColumnPlan:
     """Map columns to the parts of an item, as imports do. Raises Broken for a wrong mapping."""
     own: dict[str, tuple[str, ...]] = {
         _name_expected(each, criteria): (normal_name(f"expected_{each.key}"),) for each in criteria

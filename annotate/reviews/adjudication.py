@@ -30,7 +30,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Disagreement:
     """A candidate with disagreement; the spread is the highest minus the lowest score."""
 
     candidate_id: int
@@ -84,10 +84,10 @@ class Differences:
     def __len__(self) -> int:
         return self.count()
 
-    def __getitem__(self, part: slice) -> list[Difference]:
+    def __getitem__(self, part: slice) -> list[Disagreement]:
         ids = self.order[part]
         with execute_analytic(self._select(only=_ONLY_THESE), {**self.parameters, "only": ids}) as cursor:
-            found = {row[0]: Difference(*row) for row in cursor.fetchall()}
+            found = {row[0]: Disagreement(*row) for row in cursor.fetchall()}
         return [found[pk] for pk in ids if pk in found]
 
     def _fetch_order(self) -> Order:

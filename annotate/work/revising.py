@@ -38,7 +38,7 @@ from projects.rubric.rubrics import frozen_criteria
 
 
 @dataclass(frozen=True)
-class Window:
+class RevisionWindow:
     """Whether a submitted HIT may be edited and until when, or the sentence that explains why not."""
 
     until: datetime | None = None
@@ -57,7 +57,7 @@ class Revised:
     was_stored: bool = False
 
 
-def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> Window:
+def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> RevisionWindow:
     """Return whether an assignment may be edited now; its HIT, batch and annotator with the project are fetched.
 
     Whether its batch has repeats is queried unless it is given.
@@ -157,28 +157,28 @@ def _find_window(
     batch: Batch,
     minutes: int,
     has_repeats: bool | None = None,
-) -> Window:
+) -> RevisionWindow:
     submitted_at, now = times
     if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
-        return Window(why_closed=_("You can no longer edit this HIT."))
+        return RevisionWindow(why_closed=_("You can no longer edit this HIT."))
     if not minutes:
-        return Window(why_closed=_("In this project, you can't edit a submitted HIT."))
+        return RevisionWindow(why_closed=_("In this project, you can't edit a submitted HIT."))
     if batch.presentation == Batch.Presentation.ONE:
-        return Window(why_closed=_("You rated this HIT one by one, so you can't edit it."))
+        return RevisionWindow(why_closed=_("You rated this HIT one by one, so you can't edit it."))
     until = submitted_at + timedelta(minutes=minutes)
     if now >= until:
-        return Window(until, _("The time to edit this HIT is over."))
+        return RevisionWindow(until, _("The time to edit this HIT is over."))
     if batch.state == Batch.State.ARCHIVED or shows_repeats(batch, has_items=has_repeats):
-        return Window(
+        return RevisionWindow(
             why_closed=_(
                 "HITs like this one can't be edited after you submit them. If something is wrong, tell a project "
                 "manager."
             )
         )
-    return Window(until)
+    return RevisionWindow(until)
 
 
-def _refuse_unless_open(annotator: Membership, window: Window) -> None:
+def _refuse_unless_open(annotator: Membership, window: RevisionWindow) -> None:
     if window.why_closed:
         raise TakesNoAnswers(window.why_closed, "closed")
     if refusal := explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator):

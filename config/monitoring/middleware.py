@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from config.monitoring import prometheus, request_log, request_metrics
 from config.monitoring.health import check_health
 from projects.database.statement_count import count_statements
-from projects.web.body_questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, BodyQuestion
 
 Answer = Callable[[HttpRequest], HttpResponse]
 
@@ -91,7 +91,7 @@ class MeasuringMiddleware:
         with count_statements() as count:
             response = self.get_response(request)
         seconds = time.perf_counter() - started
-        question: Question | None = request.META.get(QUESTION)
+        question: BodyQuestion | None = request.META.get(QUESTION)
         if question is not None and question.most_bytes is not None:
             return response  # the request itself follows, with its body
         route = request.resolver_match.view_name if request.resolver_match else "none"

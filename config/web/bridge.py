@@ -17,7 +17,7 @@ from typing import IO, Any
 from config.web.environ import Environ, Scope, make_environ, read_length
 from config.web.replies import MEMORY_BYTES, HungUp, Reply, Site, make_plain
 from config.web.spills import Spills
-from projects.web.body_questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, BodyQuestion
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -34,7 +34,7 @@ LINGER_SECONDS = 5.0
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request gets this answer, and its body is not read."""
 
     def __init__(self, reply: Reply) -> None:
@@ -67,7 +67,7 @@ class Bridge:
         with suppress(HungUp):
             try:
                 body = await self._receive(environ, wire)
-            except Refused as refused:
+            except RequestRefused as refused:
                 await self._send(refused.reply, wire, is_refusal=True)
                 return
             with body:
@@ -92,7 +92,9 @@ class Bridge:
                     # Only a body of unknown length gets here.
                     most = await self._ask(environ) if most == self.free_bytes else 0
                     if n_bytes > most:
-                        raise Refused(make_plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large."))
+                        raise RequestRefused(
+                            make_plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large.")
+                        )
                 if n_bytes <= MEMORY_BYTES:
                     body.write(piece)
                 else:
@@ -100,10 +102,10 @@ class Bridge:
             body.seek(0)
             is_kept = True
         except TimeoutError:
-            raise Refused(make_plain(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")) from None
+            raise RequestRefused(make_plain(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")) from None
         except HungUp:
             # Who sends no more may still read.
-            raise Refused(make_plain(HTTPStatus.BAD_REQUEST, "The request was interrupted.")) from None
+            raise RequestRefused(make_plain(HTTPStatus.BAD_REQUEST, "The request was interrupted.")) from None
         finally:
             if not is_kept:
                 body.close()
@@ -112,10 +114,10 @@ class Bridge:
 
     async def _ask(self, environ: Environ) -> int:
         """Return how many bytes the sender may send. Raises Refused with the site's answer otherwise."""
-        question = Question()
+        question = BodyQuestion()
         reply = await self._run({**environ, QUESTION: question, "wsgi.input": BytesIO()})
         if question.most_bytes is None:
-            raise Refused(reply)
+            raise RequestRefused(reply)
         reply.close()
         return question.most_bytes
 

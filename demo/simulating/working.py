@@ -202,7 +202,7 @@ def _remove_flagged(scene: Scene) -> None:
     flagged = set(_serious(scene).values_list("annotator_id", flat=True))
     for annotator in scene.crew:
         if annotator.membership.pk in flagged:
-            everything = Exclusion(scope=members.Scope.ALL)
+            everything = Exclusion(scope=members.ExclusionScope.ALL)
             members.remove(target=annotator.membership, actor=scene.owner, why=WHY, exclusion=everything)
 
 

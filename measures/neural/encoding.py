@@ -26,7 +26,7 @@ class Tokens(NamedTuple):
     types: list[int]
 
 
-class Batch(NamedTuple):
+class EncodedRows(NamedTuple):
     """The output of a model for some rows, whose ids are padded at their ends; the mask is 1 where they are not."""
 
     rows: Ints
@@ -105,7 +105,7 @@ class Runner:
         )
         return [Tokens(*pair) for pair in zip(found["input_ids"], found["token_type_ids"], strict=True)]
 
-    def run(self, rows: Sequence[Tokens], model: Any = None, *, tokens_at_once: int = 0) -> Iterator[Batch]:
+    def run(self, rows: Sequence[Tokens], model: Any = None, *, tokens_at_once: int = 0) -> Iterator[EncodedRows]:
         """Yield the output of the model, or of a part of it, for each batch of rows."""
         torch = load_torch()
         model = model or self.model
@@ -124,7 +124,7 @@ class Runner:
             tensors = {name: torch.from_numpy(column).to(self.loaded.device) for name, column in inputs.items()}
             with torch.inference_mode():
                 output = model(**tensors)
-            yield Batch(chosen, output, tensors["input_ids"], tensors["attention_mask"])
+            yield EncodedRows(chosen, output, tensors["input_ids"], tensors["attention_mask"])
 
 
 class Sized(Protocol):

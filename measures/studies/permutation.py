@@ -38,7 +38,7 @@ class Swap(StrEnum):
     CELLS = "cells"
 
 
-class Level(StrEnum):
+class CorrelationLevel(StrEnum):
     """What is correlated: all cells, the cells of each question (the mean over questions), or means of systems."""
 
     NONE = "none"
@@ -93,7 +93,7 @@ def permute(
     *,
     rng: np.random.Generator,
     swap: Swap | str = Swap.INPUTS,
-    level: Level | str = Level.NONE,
+    level: CorrelationLevel | str = CorrelationLevel.NONE,
     n_patterns: int = 1_000,
     only: Collection[tuple[str, str]] | None = None,
 ) -> Permutations:
@@ -147,7 +147,7 @@ def permute(
     """
     if n_patterns < 1:
         raise ValueError("n_patterns must be 1 or more.")
-    swap, level = Swap(swap), Level(level)
+    swap, level = Swap(swap), CorrelationLevel(level)
     moments = {name: _Moments(grid.human, scores, grid.units, level) for name, scores in grid.metrics.items()}
     reason = _why_undefined(grid, swap, level)
     is_used = _choose_questions(grid, moments)
@@ -187,7 +187,7 @@ def bootstrap_correlations(
     *,
     rng: np.random.Generator,
     resample: Swap | str = Swap.BOTH,
-    level: Level | str = Level.NONE,
+    level: CorrelationLevel | str = CorrelationLevel.NONE,
     n_resamples: int = 1_000,
     confidence: float = 0.95,
 ) -> dict[str, tuple[float, float] | Undefined]:
@@ -230,7 +230,7 @@ def bootstrap_correlations(
     >>> 0.8 < low < high <= 1
     True
     """
-    resample, level = Swap(resample), Level(level)
+    resample, level = Swap(resample), CorrelationLevel(level)
     if resample is Swap.CELLS or n_resamples < 1 or not 0 < confidence < 1:
         raise ValueError("Resample systems, inputs or both, at least once, with a confidence between 0 and 1.")
     moments = {name: _Moments(grid.human, scores, grid.units, level) for name, scores in grid.metrics.items()}
@@ -270,7 +270,7 @@ class _Moments:
     over the cells.
     """
 
-    def __init__(self, human: Floats, metric: Floats, units: Ints, level: Level) -> None:
+    def __init__(self, human: Floats, metric: Floats, units: Ints, level: CorrelationLevel) -> None:
         self.level, self.units = level, units
         self.is_there = ~np.isnan(human) & ~np.isnan(metric)
         self.is_constant = not self.is_there.any() or is_constant(metric[self.is_there])
@@ -287,14 +287,14 @@ class _Moments:
     @cached_property
     def total(self) -> Floats:
         """The own sums at the level: shape (3, 1, 1), (3, 1, Q) or (1, 1, S)."""
-        if self.level is Level.SYSTEM:
+        if self.level is CorrelationLevel.SYSTEM:
             return self._by_row[:1, None, :]
-        return _add(self._own, (1, 2) if self.level is Level.NONE else 1).reshape(3, 1, -1)
+        return _add(self._own, (1, 2) if self.level is CorrelationLevel.NONE else 1).reshape(3, 1, -1)
 
     @cached_property
     def fixed(self) -> Floats:
         """The sums of n, h and h²."""
-        return _add(self._fixed, (1, 2) if self.level is Level.NONE else 1).reshape(3, 1, -1)
+        return _add(self._fixed, (1, 2) if self.level is CorrelationLevel.NONE else 1).reshape(3, 1, -1)
 
     def mask(self, coins: Floats, swap: Swap) -> Floats:
         """Return the own sums over the cells that a pattern swaps; shape (3 or 1, patterns, 1, Q or S)."""
@@ -308,12 +308,12 @@ class _Moments:
         else:
             rows, columns = np.zeros((len(coins), n_systems)), coins
         # A cell is swapped where its two coins differ: r + c - 2 r c.
-        if self.level is Level.NONE:
+        if self.level is CorrelationLevel.NONE:
             found = _einsum("bi,ki->kb", rows, self._by_row) + _einsum("bi,ki->kb", columns, self._by_column)
             if swap is Swap.BOTH:
                 found -= 2 * _einsum("kbg,bg->kb", _einsum("bs,ksg->kbg", rows, self._own_by_unit), columns)
             return found[:, :, None]
-        if self.level is Level.QUESTION:
+        if self.level is CorrelationLevel.QUESTION:
             of_rows = _einsum("bs,ksq->kbq", rows, self._own)
             # Where the coin of the passage fell, the cells whose system's coin did not are swapped.
             return np.where(columns[:, self.units] > 0, self.total - of_rows, of_rows)
@@ -323,22 +323,22 @@ class _Moments:
     def _mask_cells(self, coins: Floats) -> Floats:
         masks = np.zeros((len(coins), *self.is_there.shape))
         masks[:, self.is_there] = coins
-        if self.level is Level.SYSTEM:
+        if self.level is CorrelationLevel.SYSTEM:
             return _einsum("bsq,sq->bs", masks, self._own[0])[None]
-        if self.level is Level.QUESTION:
+        if self.level is CorrelationLevel.QUESTION:
             return _einsum("bsq,ksq->kbq", masks, self._own)
         return _einsum("bsq,ksq->kb", masks, self._own)[:, :, None]
 
     def correlate(self, own: Floats, is_used: npt.NDArray[np.bool_] | None = None) -> Floats:
         """Return the correlation from own sums, shape (k, patterns, ...) to (patterns, questions or 1)."""
-        if self.level is Level.SYSTEM:
+        if self.level is CorrelationLevel.SYSTEM:
             return _correlate_means(self._human_means, own[0] / self._counts, np.ones(own[0].shape))[:, None]
         found = _correlate_sums(self.fixed, own)
         return found if is_used is None else found[:, is_used]
 
     def resample(self, rows: Floats, columns: Floats, is_used: npt.NDArray[np.bool_]) -> Floats:
         """Return the correlation in each resample of systems and units, NaN where undefined."""
-        if self.level is Level.SYSTEM:
+        if self.level is CorrelationLevel.SYSTEM:
             counts = _einsum("bg,sg->bs", columns, self._fixed_by_unit[0])
             with np.errstate(divide="ignore", invalid="ignore"):
                 human = _einsum("bg,sg->bs", columns, self._fixed_by_unit[1]) / counts
@@ -347,7 +347,7 @@ class _Moments:
             is_there = counts > 0
             weights = np.where(is_there, rows, 0.0)
             return _correlate_means(np.where(is_there, human, 0.0), np.where(is_there, metric, 0.0), weights)
-        if self.level is Level.NONE:
+        if self.level is CorrelationLevel.NONE:
             sums = [
                 _einsum("kbg,bg->kb", _einsum("bs,ksg->kbg", rows, each), columns)
                 for each in (self._fixed_by_unit, self._own_by_unit)
@@ -424,8 +424,8 @@ def _correlate_means(human: Floats, metric: Floats, weights: Floats) -> Floats:
     return _ratio(xy, np.where(xx * yy > 1e-15, xx * yy, 0.0))
 
 
-def _why_undefined(grid: Grid, swap: Swap, level: Level) -> str:
-    is_of_systems = swap in (Swap.SYSTEMS, Swap.BOTH) or level is not Level.NONE
+def _why_undefined(grid: Grid, swap: Swap, level: CorrelationLevel) -> str:
+    is_of_systems = swap in (Swap.SYSTEMS, Swap.BOTH) or level is not CorrelationLevel.NONE
     if is_of_systems and len(grid.systems) < LEAST_PAIRS:
         return "fewer than three systems"
     return ""
@@ -435,7 +435,7 @@ def _choose_questions(grid: Grid, moments: Mapping[str, _Moments]) -> npt.NDArra
     """Return in which questions every metric that varies at all has a correlation."""
     is_used: npt.NDArray[np.bool_] = (~np.isnan(grid.human)).sum(axis=0) >= LEAST_PAIRS
     for each in moments.values():
-        if each.level is Level.QUESTION and not each.is_constant:
+        if each.level is CorrelationLevel.QUESTION and not each.is_constant:
             is_used &= ~np.isnan(each.correlate(each.total)[0])
     return is_used
 
@@ -447,16 +447,16 @@ def _find_value(moments: _Moments, is_used: npt.NDArray[np.bool_], reason: str) 
         return Undefined(reason="all human scores are equal")
     if moments.is_constant:
         return Undefined(reason="all scores of the metric are equal")
-    if moments.level is Level.QUESTION and not is_used.any():
+    if moments.level is CorrelationLevel.QUESTION and not is_used.any():
         return Undefined(reason="defined in no question")
-    if moments.level is Level.NONE and moments.fixed[0].item() < LEAST_PAIRS:
+    if moments.level is CorrelationLevel.NONE and moments.fixed[0].item() < LEAST_PAIRS:
         return Undefined(reason="fewer than three candidates")
     value = float(moments.correlate(moments.total, _of_questions(moments, is_used)).mean())
     return Undefined(reason="all means of the systems are equal") if np.isnan(value) else value
 
 
 def _of_questions(moments: _Moments, is_used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
-    return is_used if moments.level is Level.QUESTION else None
+    return is_used if moments.level is CorrelationLevel.QUESTION else None
 
 
 def _difference(
@@ -471,10 +471,12 @@ def _difference(
     return np.asarray(each.mean(axis=1), np.float64)
 
 
-def _size_of_pattern(grid: Grid, level: Level, *, n_metrics: int = 1, has_cells: bool = False) -> int:
+def _size_of_pattern(grid: Grid, level: CorrelationLevel, *, n_metrics: int = 1, has_cells: bool = False) -> int:
     """Return about how many numbers a pattern takes: those of one metric while it is masked, and the sums of all."""
     n_systems, n_questions = grid.human.shape
-    sums = {Level.NONE: 3, Level.QUESTION: 3 * n_questions, Level.SYSTEM: n_systems}[level]
+    sums = {CorrelationLevel.NONE: 3, CorrelationLevel.QUESTION: 3 * n_questions, CorrelationLevel.SYSTEM: n_systems}[
+        level
+    ]
     return int((n_systems * n_questions if has_cells else 3 * grid.n_units) + sums * n_metrics)
 
 

@@ -19,7 +19,7 @@ of `FIELDS` by exact name (`passage_id`, `question_id`, `references` as texts or
 those under `metadata.concord.metadata` become the candidate's metadata again. So exports can be imported without loss.
 """
 
-from projects.importing.check_report import FileRefused, Problem, Report, Warned
+from projects.importing.check_report import CheckReport, FileRefused, Problem, Warned
 from projects.importing.checking import SKIPPED_NAME, Checked, load, save
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS
 from projects.importing.import_options import FORMATS, CriterionColumn, Options, fingerprint
@@ -37,6 +37,7 @@ __all__ = [
     "JUDGMENT_FIELDS",
     "SKIPPED_NAME",
     "TABLES",
+    "CheckReport",
     "Checked",
     "CriterionColumn",
     "FileRefused",
@@ -45,7 +46,6 @@ __all__ = [
     "Options",
     "Preview",
     "Problem",
-    "Report",
     "Spool",
     "Warned",
     "fingerprint",

@@ -229,7 +229,7 @@ class Notes:
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
+class CheckReport:
     """The content of a file in numbers, after the filters."""
 
     file: str

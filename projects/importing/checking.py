@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from projects.importing.check_report import Broken, FileRefused, Notes, Problem, Report, Warned
+from projects.importing.check_report import Broken, CheckReport, FileRefused, Notes, Problem, Warned
 from projects.importing.import_options import CriterionColumn, Options, fingerprint
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
@@ -29,7 +29,7 @@ SKIPPED_NAME = "skipped.csv"
 class Checked:
     """A file without errors: its report, the spool with its rows, and the hash that identifies the import."""
 
-    report: Report
+    report: CheckReport
     spool: Spool
     kind: Kind
     name: str
@@ -97,10 +97,10 @@ def _read_rows(
     on_progress: OnProgress | None,
     limits: Limits,
     skipped: SkippedRows,
-) -> tuple[Report, CandidateRows | JudgmentRows]:
+) -> tuple[CheckReport, CandidateRows | JudgmentRows]:
     """Read the whole file without the skipped rows. Raises FileRefused."""
     notes = Notes(limits, skipped=skipped)
-    report = Report(file=shorten_name(name, 200), kind=kind.value, format="")
+    report = CheckReport(file=shorten_name(name, 200), kind=kind.value, format="")
     with Spool(folder) as spool:
         with reading(path, name, options, limits, notes) as reader:
             report.format = reader.format
@@ -159,7 +159,7 @@ def load(folder: Path) -> Checked:
     report["skipped_rows"] = tuple(Problem(**each | {"lines": tuple(each["lines"])}) for each in skipped)
     criteria = Options.from_dict({"criteria": manifest["criteria"]}).criteria
     return Checked(
-        report=Report(**report),
+        report=CheckReport(**report),
         spool=spool,
         kind=Kind(manifest["kind"]),
         name=manifest["name"],
@@ -174,7 +174,7 @@ def load(folder: Path) -> Checked:
 def _take_all(
     reader: Reader,
     rows: CandidateRows | JudgmentRows,
-    report: Report,
+    report: CheckReport,
     limits: Limits,
     on_progress: OnProgress | None,
     skipped: SkippedRows,

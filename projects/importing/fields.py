@@ -176,7 +176,7 @@ FIELD_KEYS = frozenset(
 
 
 @dataclass(slots=True)
-class Plan:
+class ColumnPlan:
     """The columns of a file by meaning.
 
     `by_field` has one column for each field, `meanings` the field of each column, `references` the columns of each
@@ -278,11 +278,11 @@ def plan_columns(
     *,
     fields: Mapping[str, str] = FIELDS,
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
-) -> Plan:
+) -> ColumnPlan:
     """Map columns to fields by the given mapping, and all others by their names. Raises Broken for a wrong mapping."""
     columns = list(columns)
     names = {name: (meaning, order) for meaning, all_names in synonyms.items() for order, name in enumerate(all_names)}
-    plan = Plan(fields, synonyms, chosen=dict(mapping), _names=names)
+    plan = ColumnPlan(fields, synonyms, chosen=dict(mapping), _names=names)
     for column, meaning in mapping.items():
         if not is_field(meaning, fields):
             raise Broken(f"unknown field “{shorten_name(meaning)}”; known fields: {', '.join(fields)}")

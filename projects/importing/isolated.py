@@ -26,7 +26,7 @@ from projects.errors import Refused
 from projects.importing import checking, opening, previewing
 from projects.importing.check_report import FileRefused, Notes, Problem, Warned
 from projects.importing.checking import Checked, OnProgress
-from projects.importing.fields import Plan
+from projects.importing.fields import ColumnPlan
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.kept_rows import KeptReader, is_kept
 from projects.importing.limits import DEFAULT_LIMITS, Limits
@@ -138,7 +138,7 @@ def preview_planned(
     name: str,
     options: Options,
     limits: Limits,
-    make_plan: Callable[[Reader], Plan],
+    make_plan: Callable[[Reader], ColumnPlan],
     kept: Path | None = None,
 ) -> Preview:
     """Return the beginning of a file whose columns `make_plan` maps. Raises FileRefused."""

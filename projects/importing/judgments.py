@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from measures.rubric import check_value
-from projects.importing.check_report import Broken, Notes, Report
-from projects.importing.fields import Plan, normal_name
+from projects.importing.check_report import Broken, CheckReport, Notes
+from projects.importing.fields import ColumnPlan, normal_name
 from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.limits import Limits
 from projects.importing.spool import Spool
@@ -29,12 +29,12 @@ class JudgmentRows:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: ColumnPlan,
         options: Options,
         limits: Limits,
         notes: Notes,
         spool: Spool,
-        report: Report,
+        report: CheckReport,
         known: Mapping[str, CriterionColumn],
     ) -> None:
         self.plan = plan

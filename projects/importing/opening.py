@@ -11,7 +11,7 @@ from projects.importing.fields import (
     JUDGMENT_FIELDS,
     JUDGMENT_SYNONYMS,
     TEXT_SYNONYMS,
-    Plan,
+    ColumnPlan,
     normal_name,
     plan_columns,
 )
@@ -63,7 +63,7 @@ def explain_encoding(error: UnicodeError, path: Path, reader: Reader | None) -> 
     return Broken(f"the text cannot be read: {shorten_name(str(error))}")
 
 
-def plan_file(reader: Reader, options: Options, kind: Kind) -> Plan:
+def plan_file(reader: Reader, options: Options, kind: Kind) -> ColumnPlan:
     """Return which column of a file of candidates or judgments is which field."""
     if kind == Kind.CANDIDATES:
         return plan_columns(reader.columns, options.mapping)

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
-from projects.importing.check_report import Broken, Notes, Report
-from projects.importing.fields import FIELD_KEYS, Plan, count_keys
+from projects.importing.check_report import Broken, CheckReport, Notes
+from projects.importing.fields import FIELD_KEYS, ColumnPlan, count_keys
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.readers.base import check_key
@@ -27,7 +27,7 @@ class PassageRows:
     is_ragged = False
 
     def __init__(
-        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+        self, plan: ColumnPlan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: CheckReport
     ) -> None:
         self.plan = plan
         self.columns = plan.by_field

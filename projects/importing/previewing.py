@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from projects.importing.check_report import Notes, Warned
-from projects.importing.fields import Plan
+from projects.importing.fields import ColumnPlan
 from projects.importing.import_options import Options, normal_label
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.opening import Kind, OpenReader, plan_file, reading
@@ -62,7 +62,7 @@ def preview(
     options: Options | None = None,
     kind: Kind = Kind.CANDIDATES,
     limits: Limits = DEFAULT_LIMITS,
-    make_plan: Callable[[Reader], Plan] | None = None,
+    make_plan: Callable[[Reader], ColumnPlan] | None = None,
     opens: OpenReader = open_reader,
 ) -> Preview:
     """Return the beginning of a file, without rows that can't be read. Raises FileRefused.

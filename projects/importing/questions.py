@@ -3,8 +3,8 @@
 from typing import Any
 
 from projects.importing import filters
-from projects.importing.check_report import Broken, Notes, Report
-from projects.importing.fields import Plan
+from projects.importing.check_report import Broken, CheckReport, Notes
+from projects.importing.fields import ColumnPlan
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
 from projects.importing.passages import PassageRows
@@ -36,7 +36,7 @@ class QuestionRows(PassageRows):
     """The questions and references met so far, on top of datasets and passages."""
 
     def __init__(
-        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+        self, plan: ColumnPlan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: CheckReport
     ) -> None:
         super().__init__(plan, options, limits, notes, spool, report)
         self._seen = SeenQuestions()

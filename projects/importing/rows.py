@@ -6,8 +6,8 @@ import orjson
 
 from measures.rubric import check_value
 from projects.importing import filters
-from projects.importing.check_report import Broken, Notes, Report
-from projects.importing.fields import Plan
+from projects.importing.check_report import Broken, CheckReport, Notes
+from projects.importing.fields import ColumnPlan
 from projects.importing.import_options import EVERY_DATASET, Options
 from projects.importing.limits import Limits
 from projects.importing.questions import QuestionRows, References
@@ -37,7 +37,7 @@ class CandidateRows(QuestionRows):
     """Checks records one by one and writes the spool; the counts are in `report`."""
 
     def __init__(
-        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+        self, plan: ColumnPlan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: CheckReport
     ) -> None:
         super().__init__(plan, options, limits, notes, spool, report)
         self.annotators: set[str] = set()

@@ -1,10 +1,10 @@
 """Questions of the web server: whether a body that is larger than a form may be sent, asked with the headers alone."""
 
 QUESTION = "concord.question"
-"""In the environ of a request that the server holds back: its `Question`."""
+"""In the environ of a request that the server holds back: its `BodyQuestion`."""
 
 
-class Question:
+class BodyQuestion:
     """Whether the body may be sent, and how much of it."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ HTTPS_PORT = 443
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What the other side answered; the names of `headers` are lowercase."""
 
     status: int
@@ -36,7 +36,7 @@ def exchange(
     body: bytes | None,
     seconds: float,
     most_bytes: int = 0,
-) -> Answer:
+) -> Response:
     """Send one request to `address` and return the answer, whose body is read up to `most_bytes`.
 
     Raises TimeoutError when `seconds` are over, however slowly the other side sends, and TooLarge for a longer body;
@@ -77,9 +77,9 @@ def exchange(
         sock.close()
 
 
-def _read(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
+def _read(response: http.client.HTTPResponse, most_bytes: int) -> Response:
     headers = {name.lower(): value for name, value in response.getheaders()}
     body = response.read(most_bytes + 1) if most_bytes else b""
     if len(body) > most_bytes:
         raise TooLarge
-    return Answer(response.status, headers, body)
+    return Response(response.status, headers, body)

@@ -51,7 +51,7 @@ KEEP_SECONDS = 5.0
 
 
 @dataclass
-class Found:
+class RunResult:
     """What a run found, alone or by its chunks."""
 
     n_scored: int = 0
@@ -74,7 +74,7 @@ def can_share(metric: Metric, total: int) -> bool:
     return total >= SHARED_FROM and not is_learned(metric) and not metric.reads_all
 
 
-def score_in_chunks(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> Found | None:
+def score_in_chunks(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> RunResult | None:
     """Score all candidates of a run together with other workers; called in the snapshot of its job.
 
     Returns None within a transaction of the caller, of which other workers see nothing. Raises Refused with the error
@@ -181,7 +181,7 @@ class _Work(threading.Thread):
         self.has_to_stop = threading.Event()
         self.n_done = 0
         self.error: Exception | None = None
-        self.merged: Found | None = None
+        self.merged: RunResult | None = None
         self._n_seen = 0
         self._chunks = MetricChunk.objects.filter(run=run)
         self._revived_at = time.monotonic()
@@ -334,9 +334,9 @@ def _score(chunk: MetricChunk, metric: Metric, note_progress: Callable[[int], No
     running.run(MetricChunk, chunk.pk, act, is_outside=True, finish=store_chunk, has_thread=True)
 
 
-def _merge(chunks: Any) -> Found:
+def _merge(chunks: Any) -> RunResult:
     """Add up what the chunks found. Raises Refused where they were computed by different versions."""
-    merged, totals = Found(), dict[tuple[str, str | None], Floats]()
+    merged, totals = RunResult(), dict[tuple[str, str | None], Floats]()
     for number, chunk in enumerate(chunks.order_by("number")):
         found = chunk.report
         merged.n_scored += found["n_scored"]

@@ -21,7 +21,7 @@ from results.learned.usable_models import is_learned
 from results.metrics import chunks
 from results.metrics.candidate_slices import SLICE, Slice, count_candidates, read_answers
 from results.metrics.chunk_scores import shift_progress
-from results.metrics.chunks import Found, can_share, score_in_chunks
+from results.metrics.chunks import RunResult, can_share, score_in_chunks
 from results.metrics.registry import describe_metric, find_metric, make_metric, make_metric_key
 from results.metrics.storing import Column, needs_counts, store_scores
 from results.models import MetricRun
@@ -158,7 +158,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     }
 
 
-def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> Found:
+def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> RunResult:
     column = Column(with_counts=needs_counts(metric))
     try:
         # Loads what is slow to load, such as a model or a program, once for all slices.
@@ -174,7 +174,7 @@ def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProg
                 column.add(part.ids, _score_part(metric, part, checkpoint, report_slice))
                 on_progress(len(column), total)
             n_resumed = checkpoint.n_found if checkpoint else 0
-            return Found(
+            return RunResult(
                 n_scored=len(column) - len(column.reasons),
                 n_refused=len(column.reasons),
                 reasons=Counter(column.reasons.values()),

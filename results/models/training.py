@@ -39,7 +39,7 @@ class Training(Job):
     table = models.CharField(max_length=20, choices=Table.choices, default=Table.ALL)
     step = models.CharField(max_length=10, choices=Step.choices, default=Step.ESTIMATE)
     settings = models.JSONField(default=dict)
-    """What `results.training.training_plan.Plan.as_dict` returns."""
+    """What `results.training.training_plan.TrainingPlan.as_dict` returns."""
     estimate = models.JSONField(null=True, blank=True)
     """Rows of each part, rows learned from in a second on the machine of the worker, and seconds for all."""
     result = models.JSONField(null=True, blank=True)

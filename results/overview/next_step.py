@@ -9,7 +9,7 @@ from annotate.models import Batch
 from annotate.moderation.decisions import Undecided
 from projects.language.amounts import format_number, plural
 from projects.models import Project
-from results.overview.shortfall import Shortfall
+from results.overview.shortfall import CandidateShortfall
 
 State = Batch.State
 
@@ -35,7 +35,7 @@ class ProjectState:
     batches: list[Batch]
     progress: dict[int, Progress]
     stuck: dict[int, int]
-    shortfall: Shortfall
+    shortfall: CandidateShortfall
     n_counted: int
     has_archive: bool
     is_paid: bool

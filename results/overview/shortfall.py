@@ -18,7 +18,7 @@ from projects.models import Project
 
 
 @dataclass(frozen=True)
-class Shortfall:
+class CandidateShortfall:
     """How many candidates lack judgments; one may do so for several reasons.
 
     `n_closed` lack them because their batch was closed early, `n_excluded` because work was excluded and not redone,
@@ -34,12 +34,12 @@ class Shortfall:
     batch_number: int | None = None
 
 
-def find_shortfall(project: Project) -> Shortfall:
+def find_shortfall(project: Project) -> CandidateShortfall:
     """Count the candidates of full collections that will not get all their judgments by themselves."""
     batches = find_batch_ids(project)
     with connection.cursor() as cursor:
         cursor.execute(_SHORTFALL, {"project": project.pk, "batches": batches})
-        return Shortfall(*cursor.fetchone())
+        return CandidateShortfall(*cursor.fetchone())
 
 
 # Only HITs that may lack something are looked at: those of closed batches with places left, those with excluded work

@@ -11,7 +11,7 @@ AMBIGUOUS = -1
 
 
 @dataclass(frozen=True)
-class Found:
+class Match:
     """A candidate by its position among those of the project, or what is wrong with its id."""
 
     position: int
@@ -40,7 +40,7 @@ class Candidates:
             self._only[name] = AMBIGUOUS if name in self._only else position
         self._pairs = self._fetch_pairs(project)
 
-    def find(self, dataset: str, name: str, *, half: int = 0) -> Found:
+    def find(self, dataset: str, name: str, *, half: int = 0) -> Match:
         """Return the candidate of an id, or the first or second candidate (`half` 1 or 2) of a pair's id."""
         if half:
             pair = self._pairs.get((dataset, name)) or self._pairs.get((dataset, unguard_text(name)))
@@ -52,12 +52,12 @@ class Candidates:
                 # from one brings it back.
                 position = self._find_position(unguard_text(dataset), unguard_text(name))
         if position is None:
-            return Found(0, "unknown", self._explain_unknown(dataset, name, half))
+            return Match(0, "unknown", self._explain_unknown(dataset, name, half))
         if position == AMBIGUOUS:
-            return Found(0, "ambiguous", "is an id in several datasets; add a column “dataset”")
+            return Match(0, "ambiguous", "is an id in several datasets; add a column “dataset”")
         if position >= self.n:
-            return Found(0, "withdrawn", "is a withdrawn candidate")
-        return Found(position)
+            return Match(0, "withdrawn", "is a withdrawn candidate")
+        return Match(position)
 
     def find_name(self, position: int) -> tuple[str, str]:
         """Return dataset and id of the candidate at a position."""

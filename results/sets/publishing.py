@@ -27,7 +27,7 @@ MARKS = {archive.MANIFEST, archive.SUMS, SET}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class PublicationTerms:
     """Authors, licence and languages for a set that was frozen without them."""
 
     authors: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Terms:
         return bool(self.authors or self.licence or self.languages)
 
 
-NO_TERMS = Terms()
+NO_TERMS = PublicationTerms()
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Published:
     added: tuple[str, ...]
 
 
-def write_folder(judgment_set: JudgmentSet, folder: Path, terms: Terms = NO_TERMS) -> Published:
+def write_folder(judgment_set: JudgmentSet, folder: Path, terms: PublicationTerms = NO_TERMS) -> Published:
     """Write the files of a set into a folder that is new, empty, or holds this set already.
 
     Raises Refused for any other folder, for a set that must not be passed on, and where a file cannot be written.
@@ -62,7 +62,9 @@ def write_folder(judgment_set: JudgmentSet, folder: Path, terms: Terms = NO_TERM
         raise Refused(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
 
 
-def push(judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: Terms = NO_TERMS) -> Published:
+def push(
+    judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: PublicationTerms = NO_TERMS
+) -> Published:
     """Push the files of a set to a data set on the Hub, in one commit. Raises Refused, also where the Hub refuses.
 
     Nothing is half done: a push that failed can be repeated.
@@ -108,7 +110,7 @@ def push(judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: 
     return replace(published, place=f"{site.HF_ENDPOINT}/datasets/{repository}")
 
 
-def _refuse_unpublishable(judgment_set: JudgmentSet, terms: Terms) -> None:
+def _refuse_unpublishable(judgment_set: JudgmentSet, terms: PublicationTerms) -> None:
     if not judgment_set.is_frozen:
         raise Refused("Only a frozen set can be published.")
     if judgment_set.retired_at is not None or judgment_set.pk in retiring.find_taken_out(judgment_set.project):
@@ -124,7 +126,7 @@ def _has_cards(judgment_set: JudgmentSet) -> bool:
     return any(file.name == CROISSANT for file in freezing.find_files(judgment_set))
 
 
-def _write_folder(judgment_set: JudgmentSet, folder: Path, terms: Terms) -> Published:
+def _write_folder(judgment_set: JudgmentSet, folder: Path, terms: PublicationTerms) -> Published:
     is_there = folder.exists()
     if is_there and any(folder.iterdir()) and not _holds(folder, judgment_set):
         raise Refused(f"{folder} holds something else. Choose a new or empty folder.")
@@ -160,7 +162,7 @@ def _holds(folder: Path, judgment_set: JudgmentSet) -> bool:
     return False
 
 
-def _write_cards(judgment_set: JudgmentSet, folder: Path, terms: Terms) -> tuple[str, ...]:
+def _write_cards(judgment_set: JudgmentSet, folder: Path, terms: PublicationTerms) -> tuple[str, ...]:
     """Add the cards that a set frozen by an earlier version lacks; return the files that are not of the archive."""
     before = {path.name for path in folder.iterdir()}
     about = orjson.loads((folder / SET).read_bytes())

@@ -7,7 +7,7 @@ from projects.tables.stored_values import read_value
 from projects.tables.tables import Estimate, Missing
 from results.models import Training
 from results.training.figures import METRIC
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 
 _ABOUT = (
     "A metric of answers to questions, trained on human judgments with Concord (LERC: Chen et al. 2020, MOCHA). Its "
@@ -15,7 +15,7 @@ _ABOUT = (
 )
 
 
-def write_card(training: Training, plan: Plan, result: Mapping[str, Any]) -> str:
+def write_card(training: Training, plan: TrainingPlan, result: Mapping[str, Any]) -> str:
     """Return the card in Markdown, without names of people."""
     (variant,) = result["variants"]
     judged = result["set"]

@@ -16,7 +16,7 @@ from measures.neural.lerc.inputs import Vocabulary
 from measures.neural.lerc.judging import judge, score_words
 from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.seen import Seen
-from measures.neural.lerc.settings import Settings, Trained
+from measures.neural.lerc.settings import Settings, TrainingResult
 from measures.neural.lerc.variants import TablePlan, Variant
 from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
@@ -29,7 +29,7 @@ from results.models import JudgmentSet, Training
 from results.training import card, files, pretraining, requesting
 from results.training.figures import HELD_OUT, store_figures, store_variant
 from results.training.reading import Judged, read_set
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 
 SPEED_SECONDS = 4.0
 """For how long the speed of an encoder is measured."""
@@ -67,7 +67,7 @@ def train_now(
     judgment_set: JudgmentSet,
     criterion: str,
     name: str,
-    plan: Plan,
+    plan: TrainingPlan,
     table: str,
     actor: Membership,
     pretraining_file: Path | None = None,
@@ -122,7 +122,7 @@ class _Bench:
     """A training with its data and its encoder."""
 
     training: Training
-    plan: Plan
+    plan: TrainingPlan
     judged: Judged
     rows: Sequence[Row]
     variants: Sequence[Variant]
@@ -146,7 +146,7 @@ class _Bench:
 def _open(training: Training) -> _Bench:
     from measures.neural.loading import load_encoder
 
-    plan = Plan.from_dict(training.settings)
+    plan = TrainingPlan.from_dict(training.settings)
     judged = read_set(training.judgment_set, training.criterion)
     rows = plan.split(judged.rows)
     variants = plan.list_variants(training.table, rows)
@@ -219,7 +219,7 @@ def _train(training: Training, on_progress: OnProgress) -> dict[str, Any]:
     before += n_done
     # Once for all: each training begins with the weights of the encoder, not with those of the one before.
     make_network = network.make_networks(bench.loaded, start=start)
-    found: list[tuple[Variant, Parts, Trained]] = []
+    found: list[tuple[Variant, Parts, TrainingResult]] = []
     for place, variant in enumerate(bench.variants):
         task, layout = bench.make_task(variant)
         own = work / f"variant-{place}"
@@ -245,7 +245,7 @@ def _train(training: Training, on_progress: OnProgress) -> dict[str, Any]:
     return {"result": result, **_save(bench, found[0], result, checkpoints.find_weights(work / "variant-0"))}
 
 
-def _describe(bench: _Bench, found: Sequence[tuple[Variant, Parts, Trained]]) -> dict[str, Any]:
+def _describe(bench: _Bench, found: Sequence[tuple[Variant, Parts, TrainingResult]]) -> dict[str, Any]:
     """Return what a training stores: each of its runs, and the correlations beside metrics of words."""
     splits: dict[str, Any] = {}
     for split in ("dev", "test"):
@@ -265,7 +265,7 @@ def _describe(bench: _Bench, found: Sequence[tuple[Variant, Parts, Trained]]) ->
 
 
 def _join(
-    found: Sequence[tuple[Variant, Parts, Trained]], split: str, *, is_ood: bool
+    found: Sequence[tuple[Variant, Parts, TrainingResult]], split: str, *, is_ood: bool
 ) -> tuple[list[Row], dict[str, Floats]]:
     """Return the answers of a split with a column of predictions for each training.
 
@@ -290,7 +290,7 @@ def _choose(parts: Parts, split: str, variant: Variant) -> list[Row]:
     return list(getattr(parts, split))
 
 
-def _predict(parts: Parts, trained: Trained, split: str, variant: Variant) -> Floats:
+def _predict(parts: Parts, trained: TrainingResult, split: str, variant: Variant) -> Floats:
     own = trained.predictions[trained.seed]
     if variant.held_out:
         return own["test"][[row.split == split for row in parts.test]]
@@ -298,7 +298,7 @@ def _predict(parts: Parts, trained: Trained, split: str, variant: Variant) -> Fl
 
 
 def _save(
-    bench: _Bench, found: tuple[Variant, Parts, Trained], result: Mapping[str, Any], weights: Path
+    bench: _Bench, found: tuple[Variant, Parts, TrainingResult], result: Mapping[str, Any], weights: Path
 ) -> dict[str, Any]:
     """Write the folder of the model, and return what its row stores; a folder that is not stored is left to tidy."""
     from measures.neural.lerc.learning_tasks import list_training_rows

@@ -9,7 +9,7 @@ import numpy as np
 from measures.correlation import pearson
 from measures.neural.lerc.judging import Figures, PartFigures, judge
 from measures.neural.lerc.rows import Parts, Row
-from measures.neural.lerc.settings import Trained
+from measures.neural.lerc.settings import TrainingResult
 from measures.neural.lerc.variants import Variant
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -31,7 +31,7 @@ def store_figures(found: Figures) -> dict[str, Any]:
     }
 
 
-def store_variant(variant: Variant, parts: Parts, trained: Trained) -> dict[str, Any]:
+def store_variant(variant: Variant, parts: Parts, trained: TrainingResult) -> dict[str, Any]:
     """Return one training: what it was, its runs epoch by epoch, and its correlations with people."""
     own = trained.predictions[trained.seed]
     return {

@@ -16,7 +16,7 @@ from results.models import JudgmentSet, Training
 from results.scope.gold_settings import SEED
 from results.training.reading import list_criteria
 from results.training.requesting import NAME_LENGTH, list_encoders
-from results.training.training_plan import DRAWN, OF_SET, SPLITS, Plan
+from results.training.training_plan import DRAWN, OF_SET, SPLITS, TrainingPlan
 
 LARGEST_SEED = 2**31 - 1
 MOST_NUMBERS = 10
@@ -139,11 +139,11 @@ class TrainingForm(forms.Form):
                 raise forms.ValidationError(str(error)) from error
         return data
 
-    def plan(self, *, pretraining: Mapping[str, Any] | None = None) -> Plan:
+    def plan(self, *, pretraining: Mapping[str, Any] | None = None) -> TrainingPlan:
         """Return the plan of a valid form."""
         data = self.cleaned_data
         digests = {each.name: each.digest for each in self.encoders}
-        return Plan(
+        return TrainingPlan(
             encoder=data["encoder"],
             digest=digests[data["encoder"]],
             held_out=data.get("held_out", ""),

@@ -15,7 +15,7 @@ from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from results.models import Training
 from results.training import files
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 
 FILE = "pretraining.jsonl"
 FIELDS = ("passage", "question", "answer_1", "answer_2")
@@ -63,12 +63,12 @@ def keep(training: Training, path: Path) -> None:
     shutil.copyfile(path, files.find_work(training) / FILE)
 
 
-def count_rows(plan: Plan) -> int:
+def count_rows(plan: TrainingPlan) -> int:
     """Return the rows that pre-training goes through, as the cost of a training is counted."""
     return int(plan.pretraining.get("n", 0)) * EPOCHS * len(plan.lerc.rates) if plan.pretraining else 0
 
 
-def run(plan: Plan, loaded: Any, work: Path, on_progress: OnProgress) -> tuple[Any, int, dict[str, Any] | None]:
+def run(plan: TrainingPlan, loaded: Any, work: Path, on_progress: OnProgress) -> tuple[Any, int, dict[str, Any] | None]:
     """Pre-train the encoder. Returns its weights, the rows gone through, and what is said of it, if any."""
     if not plan.pretraining:
         return None, 0, None

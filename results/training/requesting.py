@@ -17,7 +17,7 @@ from projects.models import Act, Membership, Project
 from results.models import JudgmentSet, Training
 from results.training import files
 from results.training.reading import check_set, list_criteria
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 
 NAME_LENGTH = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -49,7 +49,7 @@ def request_training(
     judgment_set: JudgmentSet,
     criterion: str,
     name: str,
-    plan: Plan,
+    plan: TrainingPlan,
     table: str = TablePlan.ALL,
     is_enqueued: bool = True,
 ) -> Training:

@@ -18,7 +18,7 @@ SPLITS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TrainingPlan:
     """The choices of a training beside its set and criterion."""
 
     encoder: str

@@ -23,7 +23,7 @@ from results.training import requesting
 from results.training.forms import TrainingForm
 from results.training.presentation import describe_cost, list_parts, list_stats
 from results.training.tables import list_charts, list_tables
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 
 
 @requires(Right.READ)
@@ -73,7 +73,7 @@ def training_show(request: ProjectRequest, project: Project, number: int) -> Htt
     training = _fetch(project, number)
     context = {
         **_progress(training),
-        "choices": Plan.from_dict(training.settings).list_choices(),
+        "choices": TrainingPlan.from_dict(training.settings).list_choices(),
         "cost": describe_cost(training),
         "parts": list_parts(training),
         "stats": list_stats(training),

@@ -12,7 +12,7 @@ from annotate.data import withdrawing
 from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from annotate.payments import paying
 from annotate.reviews import adjudication
@@ -23,7 +23,7 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, rate
 from tests.concurrency import Racers
 
-ALL = Exclusion(scope=Scope.ALL)
+ALL = Exclusion(scope=ExclusionScope.ALL)
 
 
 @dataclass

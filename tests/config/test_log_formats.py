@@ -19,7 +19,7 @@ from config.monitoring.middleware import MeasuringMiddleware
 from projects.api import tokens
 from projects.jobs import running
 from projects.models import Dataset, Membership, Passage
-from projects.web.body_questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, BodyQuestion
 from projects.web.request_ids import add_request_id
 from tests import factories
 from tests.people import SignIn
@@ -108,7 +108,7 @@ def test_an_upload_that_may_be_sent_is_one_line_and_so_is_one_that_may_not(lines
             return HttpResponse(status=status)
 
         request = RequestFactory().post("/upload/")
-        request.META |= {QUESTION: Question()} if is_asked else {}
+        request.META |= {QUESTION: BodyQuestion()} if is_asked else {}
         MeasuringMiddleware(respond)(request)
 
     answer(is_asked=True, most_bytes=10**6)

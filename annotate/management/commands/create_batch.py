@@ -8,7 +8,7 @@ from django.db import transaction
 
 from annotate.batches import lifecycle, trials
 from annotate.batches.costs import describe_cost
-from annotate.batches.creating import Plan, create_batch, plan_batch
+from annotate.batches.creating import BatchPlan, create_batch, plan_batch
 from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import Terms
 from annotate.models import Batch
@@ -76,7 +76,7 @@ class Command(ProjectCommand):
         self.create_parser("manage.py", "create_batch").error(message)
 
 
-def describe_plan(planned: Plan) -> dict[str, Any]:
+def describe_plan(planned: BatchPlan) -> dict[str, Any]:
     """Return the numbers and costs of a batch, as the command prints them."""
     return {
         "candidates": planned.n_candidates,

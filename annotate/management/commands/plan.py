@@ -8,7 +8,7 @@ from annotate.batches.costs import describe_cost
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.hit_presentation import read_presentation
 from annotate.planning.overlap import MOCHA, Rule, read_rules
-from annotate.planning.plans import Figures, change_plan, create_plan, find_trial_use, price_plan, start_plan
+from annotate.planning.plans import PricedPlan, change_plan, create_plan, find_trial_use, price_plan, start_plan
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
@@ -68,7 +68,7 @@ class Command(ProjectCommand):
         self.answer({**answer, "plan": plan.number, "made": created, "places_added": started.n_places})
 
 
-def describe(figures: Figures) -> dict[str, Any]:
+def describe(figures: PricedPlan) -> dict[str, Any]:
     """Return what a plan needs and costs, as the command prints it."""
     missing = figures.missing
     return {

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotate.models import Batch
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.places import Restored
 from projects.commands import ProjectCommand
 from projects.errors import Refused
@@ -18,7 +18,7 @@ ACTS = ("warn", "suspend", "remove", "restore")
 REQUIRES = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
 """The act that each of these options requires."""
 NOTHING = Restored(n_counted=0, n_surplus=0)
-NONE = (Scope.NONE.value, "")
+NONE = (ExclusionScope.NONE.value, "")
 
 
 class Command(ProjectCommand):
@@ -68,11 +68,11 @@ def _check_use(options: dict[str, Any]) -> None:
 def read_scope(text: str) -> tuple[str, str]:
     """Return name and value of a scope: none, all, since:2026-03-01 or batch:2. Raises Refused for anything else."""
     name, _, value = text.partition(":")
-    if name not in Scope.values or bool(value) != (name in (Scope.SINCE, Scope.BATCH)):
+    if name not in ExclusionScope.values or bool(value) != (name in (ExclusionScope.SINCE, ExclusionScope.BATCH)):
         raise Refused(f"“{text}” is not one of none, all, since:DATE and batch:N.")
-    if name == Scope.BATCH and not (value.isascii() and value.isdigit() and len(value) < 10):
+    if name == ExclusionScope.BATCH and not (value.isascii() and value.isdigit() and len(value) < 10):
         raise Refused(f"“{value}” is not a batch number.")
-    if name == Scope.SINCE:
+    if name == ExclusionScope.SINCE:
         try:
             datetime.fromisoformat(value)
         except ValueError as error:
@@ -83,15 +83,15 @@ def read_scope(text: str) -> tuple[str, str]:
 def _read_exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
     name, value = options["exclude"] or NONE
     since = batch = None
-    if name == Scope.SINCE:
+    if name == ExclusionScope.SINCE:
         since = datetime.fromisoformat(value)
         # A date without a time zone is UTC, as on every page.
         since = since if since.tzinfo else since.replace(tzinfo=UTC)
-    if name == Scope.BATCH:
+    if name == ExclusionScope.BATCH:
         batch = Batch.objects.filter(project=project, number=int(value)).first()
         if batch is None:
             raise Refused(f"This project has no batch {value}.")
-    return Exclusion(scope=Scope(name), since=since, batch=batch, reopens=options["reopen"])
+    return Exclusion(scope=ExclusionScope(name), since=since, batch=batch, reopens=options["reopen"])
 
 
 def _act(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Command(BaseCommand):
             if require_advisories:
                 raise CommandError("There is no list of advisories.", returncode=NOT_AUDITED)
 
-    def _audit_servers(self, known: auditing.Known, today: date) -> list[auditing.Finding]:
+    def _audit_servers(self, known: auditing.Known, today: date) -> list[auditing.Vulnerability]:
         servers = auditing.find_private_servers()
         names = ", ".join(" ".join(server) for server in servers) or "none installed"
         age = (today - known.checked_on).days
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             self.stderr.write("That is old: renew it as its first lines say.")
         return auditing.audit_servers(servers, known, today)
 
-    def _audit_packages(self, path: Path, known: auditing.Known, today: date) -> list[auditing.Finding]:
+    def _audit_packages(self, path: Path, known: auditing.Known, today: date) -> list[auditing.Vulnerability]:
         packages = auditing.read_locked()
         try:
             advisories = auditing.read_advisories(path)

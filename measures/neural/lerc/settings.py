@@ -101,7 +101,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """What a training found.
 
     Attributes

@@ -18,7 +18,7 @@ from measures.neural.lerc.checkpoints import Checkpoints
 from measures.neural.lerc.inputs import Inputs, Layout
 from measures.neural.lerc.learning_tasks import Task
 from measures.neural.lerc.network import Lerc, MakeNetwork, decays, pad, predict
-from measures.neural.lerc.settings import Run, Settings, Trained, choose_rate, choose_seed
+from measures.neural.lerc.settings import Run, Settings, TrainingResult, choose_rate, choose_seed
 from measures.patterns import Floats
 
 OnProgress = Callable[[int, int], None]
@@ -39,7 +39,7 @@ def train(
     folder: Path,
     fingerprint: str,
     on_progress: OnProgress = lambda _done, _total: None,
-) -> Trained:
+) -> TrainingResult:
     """Train every rate with every seed, and keep the best weights in the folder.
 
     Parameters
@@ -124,7 +124,7 @@ class _Training:
         self._total, self._done = count_rows(task, settings), 0
         self._n_steps = -(-len(task.train) // settings.batch_size)
 
-    def run(self) -> Trained:
+    def run(self) -> TrainingResult:
         assert self._checkpoints is not None
         checkpoints, settings = self._checkpoints, self._settings
         for rate in settings.rates:
@@ -136,7 +136,7 @@ class _Training:
                 self._train_run(run or checkpoints.start_run(rate, seed))
             checkpoints.close_rate(settings.rates[: settings.rates.index(rate) + 1])
         rate = choose_rate(checkpoints.runs)
-        return Trained(
+        return TrainingResult(
             runs=checkpoints.runs,
             rate=rate,
             seed=choose_seed(checkpoints.runs, rate),

@@ -39,7 +39,9 @@ class Command(ProjectCommand):
             raise CommandError("--public needs --to-hub.", returncode=2)
         project = self.project(options)
         judgment_set = find_set(project, options["number"])
-        terms = publishing.Terms(authors=options["author"], licence=options["licence"], languages=options["language"])
+        terms = publishing.PublicationTerms(
+            authors=options["author"], licence=options["licence"], languages=options["language"]
+        )
         if options["to_hub"]:
             published = publishing.push(judgment_set, options["to_hub"], is_public=options["public"], terms=terms)
         else:

@@ -7,7 +7,7 @@ from django import forms
 
 from measures.corrections import least_groups
 from measures.outcome import Undefined
-from measures.studies.permutation import Level, Permutations, Swap, bootstrap_correlations, permute
+from measures.studies.permutation import CorrelationLevel, Permutations, Swap, bootstrap_correlations, permute
 from measures.studies.significance import correct_pairs
 from results.scope.gold_settings import RESAMPLES
 from results.studies.frame import QUESTION, SOURCE, Frame
@@ -29,9 +29,9 @@ SWAPS = {
     OFF: "off",
 }
 LEVELS = {
-    Level.NONE.value: "all answers",
-    Level.QUESTION.value: "answers of each question, mean",
-    Level.SYSTEM.value: "means of systems",
+    CorrelationLevel.NONE.value: "all answers",
+    CorrelationLevel.QUESTION.value: "answers of each question, mean",
+    CorrelationLevel.SYSTEM.value: "means of systems",
 }
 ALPHA = 0.05
 
@@ -48,7 +48,7 @@ def make_permutation_fields() -> dict[str, forms.Field]:
         LEVEL: forms.ChoiceField(
             label="Permutation test correlates",
             choices=list(LEVELS.items()),
-            initial=Level.NONE.value,
+            initial=CorrelationLevel.NONE.value,
             required=False,
         ),
     }
@@ -59,11 +59,11 @@ def permute_metrics(frame: Frame, settings: Settings, seed: int) -> dict[str, An
 
     Evaluations that were requested by earlier versions want none when they are run again.
     """
-    swap, level = settings.options.get(PERMUTATION) or OFF, settings.options.get(LEVEL) or Level.NONE.value
+    swap, level = settings.options.get(PERMUTATION) or OFF, settings.options.get(LEVEL) or CorrelationLevel.NONE.value
     if swap == OFF:
         return {}
     # Means of questions and systems take one score of each system for a question; “all answers” takes every answer.
-    grid = make_grid(frame, merges=Level(level) is not Level.NONE)
+    grid = make_grid(frame, merges=CorrelationLevel(level) is not CorrelationLevel.NONE)
     found = permute(
         grid, rng=np.random.default_rng(seed), swap=swap, level=level, n_patterns=settings.n_resamples
     )  # fmt: skip
@@ -88,7 +88,7 @@ def permute_metrics(frame: Frame, settings: Settings, seed: int) -> dict[str, An
         "pairs": _list_pairs(found),
         **(
             {"lacking": count_lacking(frame.codes(QUESTION), frame.table[SOURCE].to_numpy(str))}
-            if level == Level.SYSTEM
+            if level == CorrelationLevel.SYSTEM
             else {}
         ),
     }

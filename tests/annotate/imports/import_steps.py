@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotate import tasks
 from annotate.imports import writing
 from annotate.models import Import
-from projects.importing import Kind, Report
+from projects.importing import CheckReport, Kind
 from projects.models import Membership, Project
 from projects.web import uploads
 from tests.page_reader import condense
@@ -58,7 +58,7 @@ def write_mocha(n: int = 3) -> bytes:
     return orjson.dumps({"narrativeqa": entries})
 
 
-def import_text(content: str, kind: Kind, *, project: Project, actor: Membership | None, folder: Path) -> Report:
+def import_text(content: str, kind: Kind, *, project: Project, actor: Membership | None, folder: Path) -> CheckReport:
     """Import a CSV file at once, as the command does."""
     path = folder / "file.csv"
     path.write_text(content)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotate.imports import api, corpus, writing
 from annotate.models import Batch, Import, Judgment
 from projects.errors import Refused
-from projects.importing import FileRefused, Options, Report
+from projects.importing import CheckReport, FileRefused, Options
 from projects.models import Candidate, Dataset, LogEntry, Membership, MinimalPair, Passage, Project, Question, Reference
 from tests import processes
 from tests.factories import make_batch
@@ -28,7 +28,7 @@ TABLES = (Dataset, Passage, Question, Reference, Candidate, MinimalPair, Batch, 
 
 @pytest.fixture
 def take(project: Project, owner: Membership, tmp_path: Path) -> Any:
-    def take(content: str | bytes, name: str = "answers.csv", **options: Any) -> Report:
+    def take(content: str | bytes, name: str = "answers.csv", **options: Any) -> CheckReport:
         path = tmp_path / "file"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return writing.import_now(

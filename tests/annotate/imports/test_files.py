@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project
 from projects.settings import lifecycle, purging
 from projects.web import uploads
-from projects.web.body_questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, BodyQuestion
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
 from tests.people import SignIn
@@ -207,7 +207,7 @@ def test_the_files_of_a_person_take_only_so_much_room(pages: Pages, settings: Se
     waits = pages.upload(write_csv(rows()))
     assert "Your files in all projects may take" in refused_for_room(pages)
     # The web server asks before it receives a large body, and gets the same answer.
-    question = Question()
+    question = BodyQuestion()
     page = pages.client.post(pages.url("import-new"), **{QUESTION: question})  # type: ignore[arg-type]
     assert (page.status_code, question.most_bytes) == (413, None)
     assert "Cancel unfinished imports" in page.content.decode()
@@ -218,7 +218,7 @@ def test_the_files_of_a_person_take_only_so_much_room(pages: Pages, settings: Se
 
 def is_body_welcome(client: Client, path: str, n_bytes: int) -> bool:
     """Ask as the web server does before it receives a large body."""
-    question = Question()
+    question = BodyQuestion()
     status = client.post(path, CONTENT_LENGTH=str(n_bytes), **{QUESTION: question}).status_code  # type: ignore[arg-type]
     assert status == (413 if question.most_bytes is None else 204)
     return question.most_bytes is not None

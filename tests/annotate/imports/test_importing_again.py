@@ -12,7 +12,7 @@ from annotate.imports import full_hits, known_judgments
 from annotate.integrity import verifying
 from annotate.models import Assignment, Judgment
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.places import Restored
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind
@@ -46,7 +46,7 @@ def again(content: str = FILE) -> str:
     return content + "\n"
 
 
-def remove(target: Membership, *, scope: Scope = Scope.ALL) -> None:
+def remove(target: Membership, *, scope: ExclusionScope = ExclusionScope.ALL) -> None:
     members.remove(target=target, actor=None, why="Careless.", exclusion=Exclusion(scope=scope))
 
 

@@ -15,7 +15,7 @@ from django.db.models import Count
 from annotate.imports import known_judgments, writing
 from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
-from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
+from projects.importing import CheckReport, CriterionColumn, FileRefused, Kind, Options
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, Rubric
 from projects.rubric.rubrics import current_rubric
 
@@ -33,7 +33,7 @@ def take(project: Project, owner: Membership, tmp_path: Path) -> Any:
         criteria: tuple[str, ...] = (),
         kind: Kind = Kind.JUDGMENTS,
         **options: Any,
-    ) -> Report:
+    ) -> CheckReport:
         path = tmp_path / "file"
         path.write_text(content)
         made = Options(criteria=tuple(map(CriterionColumn.parse, criteria)), **options)

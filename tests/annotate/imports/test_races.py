@@ -10,7 +10,7 @@ from annotate.imports import full_hits, writing
 from annotate.integrity import verifying
 from annotate.models import Judgment
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from projects.importing import Checked, FileRefused, Kind
 from projects.models import Membership, Project
 from tests.annotate.imports.import_steps import import_text
@@ -37,7 +37,7 @@ def test_a_removal_waits_for_an_import_of_the_same_annotator(
     removals = []
 
     def remove() -> None:
-        members.remove(target=imported, actor=None, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
+        members.remove(target=imported, actor=None, why="Careless.", exclusion=Exclusion(scope=ExclusionScope.ALL))
 
     def write_during_removal(*arguments: Any) -> None:
         removals.append(start_beside(remove))

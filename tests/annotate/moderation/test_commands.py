@@ -13,7 +13,7 @@ from annotate.batches.shortfalls import find_shortfall
 from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Notice
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, rate
@@ -171,7 +171,7 @@ def test_a_batch_lists_what_it_will_not_get_by_itself(
     first, second, third = rate(annotator, 3)
     decisions.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
     Assignment.objects.filter(pk__in=[first.pk, third.pk]).update(submitted_at=timezone.now() - timedelta(days=3))
-    since = Exclusion(scope=Scope.SINCE, since=timezone.now() - timedelta(days=1), reopens=False)
+    since = Exclusion(scope=ExclusionScope.SINCE, since=timezone.now() - timedelta(days=1), reopens=False)
     members.remove(target=annotator, actor=manager, why="Straight lines.", exclusion=since)
     found = find_shortfall(batch)
     assert (found.n_assignments, found.n_set_aside, found.n_withdrawn) == (1, 1, 0)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Finding, Notice
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, rate
@@ -127,7 +127,7 @@ def test_more_work_of_a_removed_annotator_is_excluded_in_words_of_its_own(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     rate(annotator, 2)
-    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.NONE))
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=ExclusionScope.NONE))
     client, page = client_of(manager), path("remove", annotator)
     shown = client.get(page, {"scope": "all", "reopens": "on"}).content.decode()
     assert "<h1>Exclude more work</h1>" in shown
@@ -154,7 +154,7 @@ def test_restoring_shows_both_numbers_first(
     batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     rate(annotator, 3)
-    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=ExclusionScope.ALL))
     rate(other_annotator)
     client = client_of(manager)
     screen = read(client.get(path("restore", annotator)).content.decode())

@@ -11,7 +11,7 @@ from annotate import places
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.onboarding import notices
 from annotate.places import Restored
 from annotate.rating import answers
@@ -23,7 +23,7 @@ from tests.annotate.submitted_work import assert_sound, claim, counters, make_re
 from tests.factories import make_membership
 
 pytestmark = pytest.mark.django_db
-ALL = Exclusion(scope=Scope.ALL)
+ALL = Exclusion(scope=ExclusionScope.ALL)
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_removal_since_a_day_leaves_earlier_work(batch: Batch, annotator: Memb
     early, late = rate(annotator, 2)
     now = timezone.now()
     Assignment.objects.filter(pk=early.pk).update(submitted_at=now - timedelta(days=3))
-    remove(annotator, manager, Exclusion(scope=Scope.SINCE, since=now - timedelta(days=1)))
+    remove(annotator, manager, Exclusion(scope=ExclusionScope.SINCE, since=now - timedelta(days=1)))
     assert (fresh(early).mark, fresh(late).mark) == ("counted", "excluded")
     assert logged()["since"].startswith(str((now - timedelta(days=1)).date()))
     assert_sound()
@@ -185,7 +185,7 @@ def test_a_removal_of_one_batch_leaves_the_others(
     rate(annotator, 3)
     other = open_batch(project, n_hits=1)
     (theirs,) = rate(annotator)
-    remove(annotator, manager, Exclusion(scope=Scope.BATCH, batch=other))
+    remove(annotator, manager, Exclusion(scope=ExclusionScope.BATCH, batch=other))
     assert fresh(theirs).mark == "excluded"
     assert Assignment.objects.filter(hit__batch=batch, mark="counted").count() == 3
     assert logged()["batch"] == other.number
@@ -194,7 +194,7 @@ def test_a_removal_of_one_batch_leaves_the_others(
 
 def test_a_removal_without_reopening_keeps_the_places(batch: Batch, annotator: Membership, manager: Membership) -> None:
     (work,) = rate(annotator)
-    plan = remove(annotator, manager, Exclusion(scope=Scope.ALL, reopens=False))
+    plan = remove(annotator, manager, Exclusion(scope=ExclusionScope.ALL, reopens=False))
     assert (plan.n_assignments, plan.n_places) == (1, 0)
     assert (fresh(work).holds_place, counters(work.hit_id)) == (True, (1, 0, 1))
     assert_sound()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Item
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from projects.access import lock_actor
 from projects.models import Candidate, Membership, Project, User
@@ -259,7 +259,7 @@ def test_excluded_work_that_is_accepted_after_all_is_restored_from_its_page(
 ) -> None:
     (work,) = rate(annotator)
     page, client = f"{LIST}{work.uuid}/", client_of(manager)
-    members.remove(target=annotator, actor=manager, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=annotator, actor=manager, why="Careless.", exclusion=Exclusion(scope=ExclusionScope.ALL))
     decisions.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Poor.")
     members.restore(target=annotator, actor=manager, why="A mistake.")
     assert "Accept it first, then" in body(client.get(page))

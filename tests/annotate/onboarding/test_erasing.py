@@ -18,7 +18,7 @@ from pytest_django import Settings
 from annotate.integrity import verifying
 from annotate.models import Assignment, Attempt, Batch, Draft, Hit, Judgment, Notice, Remark
 from annotate.moderation import members as moderation_members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.onboarding import consent, erasing, notices
 from annotate.rating.sent import Ratings, SentAnswers
 from annotate.work import drafts, submitting
@@ -144,7 +144,9 @@ def test_nobody_comes_back_by_a_deleted_account(
     assert not Notice.objects.exists()
     # Their work can still be left out.
     assert f'href="{base}remove/"' in page
-    plan = moderation_members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+    plan = moderation_members.remove(
+        target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=ExclusionScope.ALL)
+    )
     assert plan.n_assignments == len(work)
 
 

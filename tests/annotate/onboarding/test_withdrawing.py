@@ -19,7 +19,7 @@ from annotate.integrity import verifying
 from annotate.integrity.rules import CONSENT
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice, SurveyResponse
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import consent, surveys
 from annotate.places import leaving
@@ -123,7 +123,9 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     batch: Batch, annotator: Membership, manager: Membership
 ) -> None:
     work = rate(annotator, 2)
-    members.remove(target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(
+        target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=ExclusionScope.ALL)
+    )
     annotator.refresh_from_db()
     members.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
     annotator.refresh_from_db()

@@ -19,7 +19,7 @@ from annotate.models import (
     PanelSession,
 )
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.panels import sessions
 from annotate.qualification import granting
 from annotate.work import serving, submitting
@@ -307,7 +307,7 @@ def test_work_of_a_removed_participant_does_not_come_back_when_the_platform_appr
     rate(member)
     PanelSession.objects.update(due_at=timezone.now() - timedelta(hours=1))
     assert sessions.end_overdue() == 1
-    members.remove(target=member, actor=manager, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=member, actor=manager, why="Careless.", exclusion=Exclusion(scope=ExclusionScope.ALL))
     assert sessions.record(session_of(panel, "pia"), "approved")
     assert not Judgment.objects.filter(is_counted=True).exists()
     check_sums()

@@ -24,7 +24,7 @@ from annotate.desk import arriving, session_steps
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, PanelParticipant, PanelSession
 from annotate.moderation import decisions, members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding.arrival_ids import Ids
 from annotate.panels.sessions import BY_PLATFORM, end_overdue, find_session, record
@@ -140,9 +140,13 @@ class Places(RuleBasedStateMachine):
         if work := self.of(n, "rejected"):
             decisions.accept(project=self.project, actor=self.manager, assignment=work, why="Well explained.")
 
-    @rule(who=PEOPLE, scope=st.sampled_from([Scope.NONE, Scope.BATCH, Scope.ALL]), reopens=st.booleans())
-    def remove(self, who: int, scope: Scope, reopens: bool) -> None:
-        exclusion = Exclusion(scope=scope, batch=self.batch if scope == Scope.BATCH else None, reopens=reopens)
+    @rule(
+        who=PEOPLE,
+        scope=st.sampled_from([ExclusionScope.NONE, ExclusionScope.BATCH, ExclusionScope.ALL]),
+        reopens=st.booleans(),
+    )
+    def remove(self, who: int, scope: ExclusionScope, reopens: bool) -> None:
+        exclusion = Exclusion(scope=scope, batch=self.batch if scope == ExclusionScope.BATCH else None, reopens=reopens)
         with suppress(Refused):
             planned = members.plan_removal(target=self.people[who], exclusion=exclusion)
             n_open = n_open_places(self.people[who])
@@ -156,7 +160,7 @@ class Places(RuleBasedStateMachine):
     def collect_anew(self, who: int, comes_back: bool) -> None:
         """Somebody is removed with all their work, the others rate what came free, and perhaps it was a mistake."""
         self.rate_all(who=who)
-        self.remove(who=who, scope=Scope.ALL, reopens=True)
+        self.remove(who=who, scope=ExclusionScope.ALL, reopens=True)
         self.all_rate(but=who)
         if comes_back:
             self.bring_back(self.people[who], with_work=True)
@@ -228,7 +232,7 @@ class Places(RuleBasedStateMachine):
             return
         with suppress(Refused):
             if act == "remove":
-                exclusion = Exclusion(scope=Scope.ALL)
+                exclusion = Exclusion(scope=ExclusionScope.ALL)
                 members.remove(target=work.annotator, actor=self.manager, why="Poor.", exclusion=exclusion)
             elif act == "restore":
                 self.bring_back(work.annotator, with_work=bool(n % 2))

@@ -12,7 +12,7 @@ from annotate.batches import lifecycle
 from annotate.integrity import verifying
 from annotate.models import Batch, Hit, Outcome, Panel, PanelSession, ProlificAccount, ProlificStudy, ProlificSubmission
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.onboarding import erasing
 from annotate.panels import managing, sessions
 from annotate.prolific import accounts, drafting, following, participant_groups, reconciling, submissions, tending
@@ -190,7 +190,7 @@ def test_places_follow_the_open_places(connected: Fake, project: Project, manage
     study = tend(scene)
     assert (study.is_paused_here, scene.there["status"]) == (True, "PAUSED")
     # A removal with re-collection opens a place, and the study starts again by itself.
-    exclusion = Exclusion(scope=Scope.ALL)
+    exclusion = Exclusion(scope=ExclusionScope.ALL)
     members.remove(target=people[0].member, actor=manager, why="Two accounts.", exclusion=exclusion)
     study = tend(scene)
     assert (study.is_paused_here, scene.there["status"]) == (False, "ACTIVE")

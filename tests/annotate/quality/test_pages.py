@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.quality import monitoring
 from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, FINDINGS, KINDS, format_figures
@@ -124,7 +124,7 @@ def test_figures_after_a_removal_and_after_restoring_are_true(
 
     assert count_rated(show(gone)) == "40"
     compared = [row["Others’ median"] for row in read(show(other)).rows("Indicators")]
-    members.remove(target=gone, actor=manager, why="Always 3.", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=gone, actor=manager, why="Always 3.", exclusion=Exclusion(scope=ExclusionScope.ALL))
     page = show(gone)
     assert count_rated(page) == "0"
     assert "UTC</time>, before the removal" in page

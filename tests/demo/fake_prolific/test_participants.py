@@ -13,7 +13,7 @@ from django.test import Client
 from annotate.integrity import verifying
 from annotate.models import Assignment, Hit, PanelSession
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.prolific import reconciling, submissions, tending
 from demo.fake_prolific.browser import Page, fill, read_page
 from demo.fake_prolific.participants import Manner, Participant, recruit
@@ -155,7 +155,9 @@ def test_a_whole_study_ends_at_the_planned_overlap(connected: Fake, project: Pro
         elif not removed:
             removed = True
             bad = PanelSession.objects.filter(state="submitted").earliest("pk").participant.membership
-            members.remove(target=bad, actor=manager, why="Two accounts.", exclusion=Exclusion(scope=Scope.ALL))
+            members.remove(
+                target=bad, actor=manager, why="Two accounts.", exclusion=Exclusion(scope=ExclusionScope.ALL)
+            )
         else:
             break
     assert removed

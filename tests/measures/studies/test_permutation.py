@@ -10,7 +10,7 @@ import pytest
 from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.studies.permutation import Level, Permuted, Swap, bootstrap_correlations, permute
+from measures.studies.permutation import CorrelationLevel, Permuted, Swap, bootstrap_correlations, permute
 from tests.measures.studies.grids import HUMAN, METRIC, OTHER, draw_scores, make_grid
 
 Masks = list[npt.NDArray[np.bool_]]
@@ -40,11 +40,11 @@ def list_masks(human: Floats, units: Floats, swap: Swap) -> Masks:
     return [np.array(row)[:, None] ^ np.array(column)[units] for row in rows for column in columns]
 
 
-def correlate(human: Floats, metric: Floats, level: Level, questions: list[int]) -> float:
-    if level is Level.NONE:
+def correlate(human: Floats, metric: Floats, level: CorrelationLevel, questions: list[int]) -> float:
+    if level is CorrelationLevel.NONE:
         there = ~np.isnan(human)
         found = [pearson(human[there], metric[there])]
-    elif level is Level.SYSTEM:
+    elif level is CorrelationLevel.SYSTEM:
         found = [pearson(np.nanmean(human, axis=1), np.nanmean(np.where(np.isnan(human), np.nan, metric), axis=1))]
     else:
         there = ~np.isnan(human)
@@ -60,7 +60,7 @@ def test_every_pattern_in_a_loop_gives_the_same_p(swap: Swap) -> None:
     there = ~np.isnan(human)
     z = [(each - each[there].mean()) / each[there].std() for each in (one, other)]
     grid = make_grid(human, units, one=one, other=other)
-    for level in Level:
+    for level in CorrelationLevel:
         questions = [
             q for q in range(human.shape[1])
             if not any(isinstance(pearson(human[there[:, q], q], each[there[:, q], q]), Undefined) for each in z)
@@ -148,7 +148,7 @@ def test_bootstrap_intervals_equal_a_loop_over_the_same_draws() -> None:
     units = np.array([0, 0, 1, 2, 3, 3])
     grid = make_grid(human, units, one=one, other=other)
     there = ~np.isnan(human)
-    for level in Level:
+    for level in CorrelationLevel:
         rng = np.random.default_rng(9)
         rows, columns = rng.multinomial(5, np.full(5, 0.2), 60), rng.multinomial(4, np.full(4, 0.25), 60)
         found = bootstrap_correlations(grid, level=level, n_resamples=60, rng=np.random.default_rng(9))
@@ -162,14 +162,14 @@ def test_bootstrap_intervals_equal_a_loop_over_the_same_draws() -> None:
         for row, column in zip(rows, columns, strict=True):
             systems = np.repeat(np.arange(5), row)
             chosen = [q for q, unit in enumerate(units) for _ in range(column[unit])]
-            if level is Level.QUESTION:
+            if level is CorrelationLevel.QUESTION:
                 chosen = [q for q in chosen if q in questions]
                 each = [pearson(*(side[systems][there[systems][:, q], q] for side in (human, one))) for q in chosen]
                 defined = [value for value in each if not isinstance(value, Undefined)]
                 drawn.append(float(np.mean(defined)) if defined else np.nan)
                 continue
             x, y = (side[np.ix_(systems, np.array(chosen))] for side in (human, np.where(there, one, np.nan)))
-            if level is Level.SYSTEM:
+            if level is CorrelationLevel.SYSTEM:
                 kept = ~np.isnan(x).all(axis=1)
                 value = pearson(np.nanmean(x[kept], axis=1), np.nanmean(y[kept], axis=1))
             else:

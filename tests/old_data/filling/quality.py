@@ -67,7 +67,7 @@ def _decide_on_people(bay: Bay) -> None:
     members.warn(target=bay["gwen"], actor=manager, text="Please take your time.")
     members.suspend(target=bay["ben"], actor=manager, why="Asked for it.", text="You have a pause.")
     notices.confirm(notice=Notice.objects.filter(annotator=bay["ben"]).latest("pk"), annotator=bay["ben"])
-    everything = members.Exclusion(scope=members.Scope.ALL)
+    everything = members.Exclusion(scope=members.ExclusionScope.ALL)
     members.remove(target=bay["cleo"], actor=manager, why="Rated without reading.", exclusion=everything)
 
 

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from projects.models import Candidate, Membership, Project, Reference
 from projects.web import uploads
-from projects.web.body_questions import QUESTION, Question
+from projects.web.body_questions import QUESTION, BodyQuestion
 from projects.web.lists import paginate
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
@@ -284,7 +284,7 @@ def test_a_corrected_file_of_scores_takes_the_room_of_the_one_it_replaces(
     client, content = client_of(researcher), b"id,bleurt\nnarrative-right,0.5\n"
     job = receive(corpus, researcher, content.decode())
     settings.MAX_USER_UPLOAD_BYTES = len(content)
-    replace, question = address("score-file-replace", corpus, job.number), Question()
+    replace, question = address("score-file-replace", corpus, job.number), BodyQuestion()
     asked: dict[str, Any] = {"CONTENT_LENGTH": str(len(content)), QUESTION: question}
     assert client.post(address("score-file-new", corpus), **asked).status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert client.post(replace, **asked).status_code == HTTPStatus.NO_CONTENT

@@ -11,7 +11,7 @@ from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
 from projects import log
@@ -95,5 +95,5 @@ def test_kept_counts_show_the_next_import_withdrawal_and_removal(
     withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Twice")
     assert count()[1]["people"] == (1, 1)
     member = Membership.objects.filter(assignments__isnull=False).order_by("pk")[0]
-    members.remove(target=member, actor=manager, why="Clicked through", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=member, actor=manager, why="Clicked through", exclusion=Exclusion(scope=ExclusionScope.ALL))
     assert (count()[2], progress_by_day(project)[-1].so_far) == (8, 8)

@@ -33,7 +33,7 @@ def left_out(project: Project, annotator: Membership, other_annotator: Membershi
     decisions.reject(project=project, actor=manager, chosen=second, reason="Poor.")
     rate(third)
     members.remove(
-        target=third, actor=manager, why="Poor.", exclusion=Exclusion(scope=members.Scope.ALL, reopens=False)
+        target=third, actor=manager, why="Poor.", exclusion=Exclusion(scope=members.ExclusionScope.ALL, reopens=False)
     )
     fifth = other_annotator.assignments.order_by("pk")[4]
     candidate = Candidate.objects.filter(items__in=fifth.layout).order_by("pk")[0]

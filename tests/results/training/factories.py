@@ -12,14 +12,14 @@ from measures.neural.folders import ModelFolder, describe_folder
 from measures.neural.installed import find_model
 from measures.neural.lerc.judging import judge, score_words
 from measures.neural.lerc.rows import Parts, Row
-from measures.neural.lerc.settings import Run, Settings, Trained
+from measures.neural.lerc.settings import Run, Settings, TrainingResult
 from measures.neural.lerc.variants import Variant
 from projects.jobs import running
 from projects.models import Membership, Project
 from results.models import JudgmentSet, Training
 from results.training import computing, requesting
 from results.training.figures import store_figures, store_variant
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.measures.neural.tiny_models import WORDS, TinyModels
 from tests.results.judged_batches import judge as judge_batch
@@ -66,9 +66,9 @@ def add_encoder(models: TinyModels, name: str = "tiny", kind: Any = "encoder") -
     return find_model(name)
 
 
-def make_plan(encoder: ModelFolder, **over: Any) -> Plan:
+def make_plan(encoder: ModelFolder, **over: Any) -> TrainingPlan:
     own = {name: over.pop(name) for name in list(over) if name in Settings.__dataclass_fields__}
-    return Plan(encoder=encoder.name, digest=encoder.digest, lerc=Settings(**{**QUICK, **own}), **over)
+    return TrainingPlan(encoder=encoder.name, digest=encoder.digest, lerc=Settings(**{**QUICK, **own}), **over)
 
 
 def request(project: Project, actor: Membership, made: JudgmentSet, encoder: ModelFolder, **over: Any) -> Training:
@@ -100,7 +100,7 @@ def training_samples(project: Project, actor: Membership, *, n_before: int = 0) 
     """Trainings of a project that has a frozen set, for the paths of their pages; nothing is trained."""
     made = project.judgment_sets.frozen().first()
     assert made is not None
-    plan = Plan(encoder="tiny", digest="0" * 64, lerc=Settings(**QUICK))
+    plan = TrainingPlan(encoder="tiny", digest="0" * 64, lerc=Settings(**QUICK))
     estimate = {"variants": [], "n_rows": 10, "rows_per_second": 2.0, "seconds": 5.0, "device": "cpu"}
     rows = [
         Training.objects.create(
@@ -121,7 +121,7 @@ def _make_result() -> dict[str, Any]:
         for n in range(9)
     ]
     scores = np.array([row.score for row in rows]) + np.tile([0.0, 0.5, -0.5], 3)
-    trained = Trained([Run(3e-3, 1, [1.0], [0.5])], 3e-3, 1, {1: {"dev": scores, "test": scores}})
+    trained = TrainingResult([Run(3e-3, 1, [1.0], [0.5])], 3e-3, 1, {1: {"dev": scores, "test": scores}})
     figures = store_figures(judge(rows, {"LERC": scores, **score_words(rows)}, seed=1, n_resamples=10))
     return {
         "variants": [store_variant(Variant(label="LERC"), Parts(rows, rows, rows), trained)],

@@ -24,7 +24,7 @@ from results.training import computing, files, requesting
 from results.training.forms import TrainingForm
 from results.training.reading import read_set
 from results.training.tables import list_charts, list_tables
-from results.training.training_plan import Plan
+from results.training.training_plan import TrainingPlan
 from tests.factories import make_candidates, make_membership, make_project, make_question
 from tests.measures.neural.tiny_models import TinyModels
 from tests.people import SignIn
@@ -276,7 +276,7 @@ def test_the_api_trains_with_every_rate_and_seed_that_was_sent(
 ) -> None:
     sent = {"name": "grid", "set": 1, "encoder": "tiny", "rates": [1e-05, 0.003], "seeds": [7, 1, 2]}
     made = Script(researcher, can_write=True).send("trainings/", sent).json()
-    plan = Plan.from_dict(made["settings"])
+    plan = TrainingPlan.from_dict(made["settings"])
     assert (plan.lerc.rates, plan.lerc.seeds) == ((1e-05, 0.003), (7, 1, 2))
 
 
