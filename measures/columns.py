@@ -1,9 +1,9 @@
-"""The columns of the long frame, one row per judgment: their names and dtypes in one place.
+"""The columns of the long frame, one row per judgment: their names in one place.
 
 `unit` is what was judged (a candidate), `group` its passage, `annotator` who judged it (missing where annotators are
-unknown), `criterion` the key of the criterion, and `value` the score (missing for "cannot be judged"). The other
-columns say where a judgment belongs: `dataset`, `split`, `source` and `question_type` of the
-candidate, the `batch` and `stage` that collected it, and the `day` (UTC, ISO 8601) on which it was given.
+unknown), and `value` the score (missing for "cannot be judged"). The other columns say where a judgment belongs:
+`dataset`, `split`, `source` and `question_type` of the candidate, the `batch` and `stage` that collected it, and the
+`day` (UTC, ISO 8601) on which it was given. `value` is float64; texts may be categories, and ids integers.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 UNIT = "unit"
 GROUP = "group"
 ANNOTATOR = "annotator"
-CRITERION = "criterion"
 VALUE = "value"
 DATASET = "dataset"
 SPLIT = "split"
@@ -23,38 +22,6 @@ QUESTION_TYPE = "question_type"
 BATCH = "batch"
 STAGE = "stage"
 DAY = "day"
-
-DTYPES: dict[str, str] = {
-    **dict.fromkeys((UNIT, GROUP, ANNOTATOR, CRITERION), "str"),
-    VALUE: "float64",
-    **dict.fromkeys((DATASET, SPLIT, SOURCE, QUESTION_TYPE), "str"),
-    BATCH: "Int32",
-    **dict.fromkeys((STAGE, DAY), "str"),
-}
-"""The dtypes of `empty_frame`. In other frames texts may be categories and ids integers; `value` is always float64."""
-
-
-def empty_frame(*columns: str) -> "pd.DataFrame":
-    """Return a long frame without rows.
-
-    Parameters
-    ----------
-    *columns : str
-        Names in `DTYPES`; all of them by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        No rows; the columns in the order given, with their dtypes.
-
-    Examples
-    --------
-    >>> empty_frame(UNIT, VALUE).dtypes.astype(str).to_dict()
-    {'unit': 'str', 'value': 'float64'}
-    """
-    import pandas as pd
-
-    return pd.DataFrame({name: pd.Series(dtype=DTYPES[name]) for name in columns or DTYPES})
 
 
 def require_columns(frame: "pd.DataFrame", *columns: str) -> None:

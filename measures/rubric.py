@@ -125,7 +125,7 @@ class CriterionSpec:
     anchors : Mapping[int, str]
         Labels of points of the scale: a short name, and after a colon an explanation.
     reversed : bool
-        Whether low answers are good; such scores are inverted before anything is computed (see `invert_score`).
+        Whether low answers are good; such scores are inverted before anything is computed: ``low + high - value``.
     level : Level
         The default level of measurement for agreement.
     """
@@ -203,29 +203,6 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     if not scale.low <= number <= scale.high:
         return gettext("{value} is outside the scale. Use a number from {low} to {high}.").format(**numbers)
     return None
-
-
-def invert_score(scale: Scale, value: float) -> float:
-    """Invert an answer to a reversed criterion, so that higher is better.
-
-    Parameters
-    ----------
-    scale : Scale
-        The criterion's scale.
-    value : float
-        A valid answer, or NaN for "cannot be judged", which stays NaN. Also an array of these.
-
-    Returns
-    -------
-    float
-        ``low + high - value``.
-
-    Examples
-    --------
-    >>> invert_score(FIVE_POINTS, 2)
-    4
-    """
-    return scale.low + scale.high - value
 
 
 def is_right(value: float | None, expected_low: float, expected_high: float, tolerance: float) -> bool:

@@ -81,8 +81,3 @@ def precise(value: float) -> str:
 def item(found: Mapping[str, Any], name: str) -> Any:
     """Return the value under a key that only the template's loop knows."""
     return found[name]
-
-
-@register.filter
-def p_value(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measures.columns import DTYPES, UNIT, VALUE, empty_frame
+from measures.columns import UNIT, VALUE
 from measures.gold_rules import GoldRule
 from measures.gold_scores import RULES, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
@@ -44,8 +44,7 @@ def test_what_could_not_be_judged_is_missing_and_not_zero() -> None:
 
 
 def test_no_judgments_no_gold() -> None:
-    assert gold_scores(empty_frame(UNIT, VALUE)).empty
-    assert list(empty_frame()) == list(DTYPES)
+    assert gold_scores(pd.DataFrame({UNIT: pd.Series(dtype="str"), VALUE: pd.Series(dtype="float64")})).empty
 
 
 def test_a_frame_without_values_is_refused() -> None:

@@ -3,8 +3,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from measures.rubric import (
     FIVE_POINTS,
@@ -14,7 +12,6 @@ from measures.rubric import (
     ScaleKind,
     check_value,
     format_number,
-    invert_score,
     is_right,
 )
 from measures.rubric_presets import ANSWER_QUALITY, CORRECTNESS, PRESETS, QASCORE
@@ -100,15 +97,6 @@ def test_the_other_presets_are_five_points_and_never_mixed() -> None:
             assert not spec.reversed
             assert sorted(spec.anchors) == list(spec.scale.points)
             assert len(set(spec.anchors.values())) == 5
-
-
-@given(st.integers(-9, 9), st.integers(1, 30), st.data())
-def test_turning_twice_changes_nothing(low: int, span: int, data: st.DataObject) -> None:
-    scale = Scale(kind=ScaleKind.ORDINAL, low=low, high=low + span)
-    value = data.draw(st.sampled_from(list(scale.points)))
-    assert check_value(scale, invert_score(scale, value)) is None
-    assert invert_score(scale, invert_score(scale, value)) == value
-    assert invert_score(scale, scale.low) == scale.high
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,6 @@ from tests.sized_projects import claim, submit
 
 pytestmark = pytest.mark.django_db
 
-TODAYS_LIMIT = "You've reached today's limit. You can continue from {midnight} UTC."
-
 
 def would_serve(annotator: Membership) -> bool:
     """Whether a claim serves this annotator a HIT, asked by claiming and undoing it."""

@@ -187,7 +187,7 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     assert '<a href="https://doi.org/10.5281/zenodo.7" rel="noreferrer">' in page
     assert "doi = {10.5281/zenodo.7}," in page
     assert f"SHA-256 of bridges-set-1.zip: {made.sha256}." in page.replace(r"\_", "_")
-    assert "data-copy-button" in page
+    assert "data-copy-field" in page
     assert "No authors were named" not in page
     asked = client.post(f"{SET}doi/", {"doi": "nonsense"}, follow=True).content.decode()
     assert "“nonsense” is not a DOI" in asked
