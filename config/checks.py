@@ -21,6 +21,7 @@ LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
 KNOWN_KEYS = ("django-insecure-", "change", "example", "secret")  # beginnings of keys in examples
 LEAST_TOKEN_LENGTH = 24
+"""Even in hexadecimal these are 96 bits, which cannot be guessed."""
 
 
 @register(Tags.security)

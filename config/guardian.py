@@ -26,6 +26,7 @@ LOOK_SECONDS = 0.2
 ORPHAN_SECONDS = 20.0
 """How long to wait until the server of a guardian that died has ended."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
+"""Before a server that failed starts again: each pause is twice the last, up to the longest."""
 STEADY_SECONDS = 60.0
 """A server that ran this long starts again at once."""
 

@@ -299,15 +299,17 @@ MEDIA_ROOT = SHARED_DIR / "files"
 FILE_UPLOAD_TEMP_DIR = str(data_folder.upload_dir())
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000  # of a form without its files
 # The largest HIT has 100 items with 20 criteria, a comment, a flag and a "cannot be judged" each: 2,300 fields.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
+# A file; all files of a project; all that a person has sent. A project has room for a few of the largest.
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 MAX_USER_UPLOAD_BYTES = env.number("MAX_USER_UPLOAD_BYTES", default=2 * MAX_PROJECT_UPLOAD_BYTES)
 # For reading one file in a process of its own; twice the seconds by the clock. Parquet alone needs 100 MB.
 READ_MEMORY_MB = env.number("READ_MEMORY_MB", default=300, least=150)
 READ_SECONDS = env.number("READ_SECONDS", default=120, least=5)
+# How long a client may pause while it sends a request or reads an answer.
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
 # In each web process. Not where there are proxies, whose addresses would be counted.
 MAX_CONNECTIONS_PER_ADDRESS = env.number("MAX_CONNECTIONS_PER_ADDRESS", default=200)
@@ -372,6 +374,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A message waits in the queue, where another worker finds it, rather than behind a job of this one.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A request that queues a job waits two seconds at most for a broker that is down; the job is announced again later.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30}
 CELERY_TIMEZONE = "UTC"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_UNITS = 3
+"""Of two items, one difference is all that tells how gold scores vary."""
 LEAST_PAIRED = 2
 """Items with two ratings or more: the variance within one item alone says little about the others."""
 NUMBERS = (2, 3, 5, 10)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from numbers import Real
 
 MOST_KEY_CHARACTERS = 40
+"""As many as the column of keys holds (`projects.models.Criterion.key`)."""
 KEY_RULE = (
     f"Use at most {MOST_KEY_CHARACTERS} lowercase letters and digits, separated by single underscores or hyphens."
 )

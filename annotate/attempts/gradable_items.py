@@ -10,6 +10,7 @@ from projects.rubric.rubrics import CriterionOnPage, describe_on_page
 
 Purpose = QualificationItem.Purpose
 MOST_REFERENCES = 20
+"""More than anybody reads before rating one answer."""
 
 
 @dataclass(frozen=True, kw_only=True)

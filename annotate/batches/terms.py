@@ -15,6 +15,7 @@ from projects.rubric.rubrics import current_rubric
 KINDS_THAT_RATE = (Membership.Kind.PERSON, Membership.Kind.SIMULATED)
 """The kinds of annotators who take HITs; the others are the authors of imported judgments."""
 MAX_JUDGMENTS = 1_000
+"""Of one candidate. It stops a slip of the keyboard, which would cost as much as it says."""
 RANGES: dict[str, tuple[float, float]] = {
     "judgments": (1, MAX_JUDGMENTS),
     "hit_size": (1, 100),

@@ -25,7 +25,7 @@ from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
-from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
@@ -68,7 +68,7 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
         batches = batches.filter(state=state)
     if name := read_text(request, "q"):
         batches = batches.filter(name__icontains=name)
-    page = paginate(request, batches, 25)
+    page = paginate(request, batches, TALL_PAGE_SIZE)
     progress = fetch_progress(page.object_list)
     context = {
         "page": page,

@@ -28,6 +28,7 @@ from projects.models import Candidate, Passage, Project
 N_HITS_MEASURED = 1_000
 """HITs whose texts are measured: all of a usual batch, a random sample of a larger one."""
 N_PASSAGES_MEASURED = 200
+"""Passages whose texts give a project's mean lengths: the same ones each time, chosen by the hash of their key."""
 N_KNOWN_MEASURED = 1_000
 """Rated candidates of which it is looked up who has had them."""
 
@@ -99,7 +100,8 @@ class Redone:
 
     def expect_more(self, share: float) -> float:
         """Return the assignments that are done again for each one that counts, if this share is."""
-        # Those done again may have to be done again too, which sums up to q / (1 - q).
+        # Those done again may have to be done again too, which sums up to q / (1 - q). The bound keeps it finite where
+        # nothing counted so far.
         return share / (1 - min(share, 0.95))
 
 

@@ -175,7 +175,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
     n_waiting = sum(count["waiting"] for count in counts.values())
-    page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
+    page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"))
     job = ControlJob.objects.select_related("batch__project").filter(batch=batch).first()
     criteria = list(batch.rubric.criteria.order_by("position"))
     context = {

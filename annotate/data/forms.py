@@ -48,6 +48,7 @@ class SplitForm(forms.Form):
 
 
 MOST_CHARACTERS = 20_000
+"""Of a text that is typed into a form; imported ones may be longer."""
 MAX_SCORE = 1e9
 """The limit of given scores, whose scale can be any."""
 

@@ -21,7 +21,7 @@ from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.forms import choose_status
-from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
@@ -126,7 +126,7 @@ def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
 def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
     questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")
-    page = paginate(request, questions, 25)
+    page = paginate(request, questions, TALL_PAGE_SIZE)
     # Judgments and pairs are fetched for the whole page at once, not for each candidate.
     candidates = [candidate for question in page for candidate in question.candidates.all()]
     judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)

@@ -20,6 +20,7 @@ Version = tuple[int, int, datetime | None]
 LEAST_WANTED = 500
 """Where batches want fewer assignments, which are some thousand judgments, computing is as fast as keeping."""
 _SECONDS = 3600
+"""How long figures stay that nobody asks for; which judgments they are from is part of their key."""
 _ID_BYTES = 8
 
 

@@ -12,6 +12,7 @@ from annotate.models.batch import Hit
 from projects.models import Membership, Project
 
 LONGEST_ID = 128
+"""Of the platforms' ids, which they choose themselves; those of Prolific have 24 characters."""
 MOST_UNITS = 100_000_000
 """Of the smallest unit of a currency: in some, 100,000 are a few dollars."""
 

@@ -12,6 +12,7 @@ from projects.language.languages import locale
 Kind = SurveyQuestion.Kind
 
 LONGEST_ANSWER = 2000
+"""About a page."""
 LARGEST_NUMBER = 1_000_000_000
 """Where a question names no limit. A number of hundreds of digits has no median."""
 MOST_BUTTONS = 8

@@ -24,6 +24,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 
 MOST_OF_A_BALANCE = 2**53
+"""Of greater integers JavaScript loses digits."""
 ADDED = [
     choice for choice in LedgerEntry.Kind.choices if choice[0] in (LedgerEntry.Kind.BONUS, LedgerEntry.Kind.ADJUSTMENT)
 ]

@@ -31,7 +31,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
 from projects.web.forms import choose_status
-from projects.web.lists import paginate, read_word
+from projects.web.lists import TALL_PAGE_SIZE, paginate, read_word
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
 
@@ -42,7 +42,7 @@ from projects.web.refusals import refusals
 def plan_list(request: ProjectRequest, project: Project) -> HttpResponse:
     plans = OverlapPlan.objects.filter(project=project).order_by("-number").prefetch_related("batches")
     context = {
-        "page": paginate(request, plans, 25),
+        "page": paginate(request, plans, TALL_PAGE_SIZE),
         "can_manage": request.membership.can_manage,
         "has_candidates": project.datasets.exists(),
     }

@@ -16,6 +16,7 @@ from projects.web.links import absolute_url
 
 SALT = "annotate.prolific"
 PATIENCE_IN_JOBS = 60.0
+"""Nobody waits for a job, so it sits out the pauses that the platform asks for."""
 EVENTS = ("submission.status.change", "study.status.change")
 
 

@@ -21,7 +21,9 @@ from projects.errors import Refused
 from projects.web import outgoing
 
 CALL_SECONDS = 10.0
+"""Of one attempt. A manager waits for many of the calls."""
 MOST_BYTES = 8 * 1024 * 1024
+"""Of an answer, which is read into memory."""
 MOST_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
 """Pauses double: the three of them take 7 seconds, unless the platform asks for longer ones."""

@@ -13,6 +13,7 @@ from projects.errors import Refused
 from projects.models import Act, Membership
 
 PORTION = 500
+"""Participants named in one call."""
 Standing = Membership.Standing
 
 

@@ -17,6 +17,7 @@ from projects.errors import Refused
 WINDOW = timedelta(minutes=5)
 """How far the time of a request may be off. An overheard one can be sent again no later, and clocks differ."""
 MOST_BYTES = 64 * 1024
+"""Of a message: it is read before it is known who sent it."""
 KEPT = timedelta(days=30)
 """Meanwhile a message that comes again is known by its id."""
 PORTION = 200

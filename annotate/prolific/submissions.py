@@ -29,6 +29,7 @@ APPROVE_AGAIN = timedelta(minutes=10)
 MOST_CODES = 50
 """Submissions asked about one by one in a round; the list has them all."""
 LEAST_MESSAGE, MOST_MESSAGE = 100, 2_000
+"""Characters of what a participant is told about a rejection; the least is a rule of Prolific."""
 NO_CODE = "NOCODE"
 """What the platform notes for participants who enter none."""
 CATEGORIES = {

@@ -15,6 +15,7 @@ from projects.errors import Refused
 from projects.models import Project
 
 POLL_EVERY = timedelta(minutes=10)
+"""Messages of the platform come sooner; the lists find what they missed."""
 POLL_ARRIVALS_AFTER = timedelta(minutes=1)
 """So soon after the last list another is asked for, if somebody has arrived whom the platform has not told of."""
 LEASE = drafting.LONGEST_LEASE / 2

@@ -31,7 +31,7 @@ from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import read_criteria
 from projects.web.forms import choose_status
-from projects.web.lists import order_by, paginate, read_sort, read_text
+from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry, takes_files
 
@@ -185,7 +185,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if query:
         rows = rows.filter(Q(text__icontains=query) | Q(question__icontains=query))
-    page = paginate(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
+    page = paginate(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), TALL_PAGE_SIZE)
     context = {
         "form": form,
         "page": page,

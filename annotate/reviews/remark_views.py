@@ -12,7 +12,7 @@ from annotate.models.batch import find_batch_ids
 from annotate.reviews import remarks
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
-from projects.web.lists import paginate, read_text, read_word
+from projects.web.lists import TALL_PAGE_SIZE, paginate, read_text, read_word
 
 KINDS = {
     "flag": ("Flags", Q(is_flagged=True)),
@@ -52,7 +52,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "item__candidate",
     ).order_by("-pk")
     context = {
-        "page": paginate(request, rows, 25),
+        "page": paginate(request, rows, TALL_PAGE_SIZE),
         "kind": kind,
         "state": state,
         "batch_number": batch,

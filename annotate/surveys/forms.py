@@ -16,7 +16,9 @@ Kind = SurveyQuestion.Kind
 
 MOST_QUESTIONS = 30
 MOST_OPTIONS = 50
+"""Enough for a list of languages or fields of study."""
 MOST_POINTS = 11
+"""A scale from 0 to 10 is the longest that surveys use."""
 OPTION_LENGTH = 200
 # No answer has more digits. Stored ranges may: `read_range` reads those too.
 _RANGE = re.compile(r"-?[0-9]{1,10}(?:\s*[-–]\s*-?[0-9]{1,10})?")

@@ -62,6 +62,7 @@ WHERE d.assignment_id = a.id AND {_VERSION.format("d")} = %(version)s::text RETU
 """
 
 MOST_REMEMBERED = 1_000
+"""Drafts that a process remembers; it forgets all of them when there are more, and reads them again."""
 
 
 @dataclass(frozen=True)

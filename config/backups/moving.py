@@ -17,6 +17,7 @@ from projects.errors import Refused
 
 OLDEST_SERVER = 15
 TERMINATE_MS = 10_000
+"""How long to wait until a session of somebody else has ended."""
 MOVED = (
     "The private database is read-only: it was moved to another server, or a move was cut off. Set DATABASE_URL to "
     "that server, or run: manage.py move --cancel, to use the private database again."

@@ -23,6 +23,7 @@ KEPT_SECONDS = 2.0
 WORKER_SECONDS = 60.0
 """The longest silence of the workers; each reports every five seconds."""
 LEAST_FREE_SHARE = 0.05
+"""Of the disk. PostgreSQL stops where it is full, so the warning has to come while there is time."""
 MOST_SKEW_SECONDS = 5.0
 """Times in rows come from the database, deadlines in signed links and sessions from this process."""
 PROBE = "probe"

@@ -6,11 +6,11 @@ from typing import Any
 wsgi_app = "config.asgi"
 worker_class = "config.web.gunicorn_worker.Worker"
 workers = 2
-worker_connections = 4_000
+worker_connections = 4_000  # open at once in a process; most of them are idle
 preload_app = True
 keepalive = 65  # seconds; longer than proxies keep theirs, so that none sends a request into a closing connection
 timeout = 120  # seconds without a sign of life after which a process is replaced
-graceful_timeout = 30
+graceful_timeout = 30  # seconds in which requests may end; no statement takes longer (STATEMENT_SECONDS)
 loglevel = "warning"
 control_socket_disable = True
 

@@ -17,6 +17,7 @@ from measures.studies.items import number_groups
 from measures.studies.resampling import merge_at_random
 
 N_FOLDS = 5
+"""Of cross-fitting the threshold; five are usual (Hastie et al., 2009, section 7.10)."""
 _EQUAL = 1e-12
 """Accuracies that differ by less are equal; of their thresholds the smallest is taken."""
 

@@ -111,7 +111,7 @@ def permute(
         The source of randomness, where there are more than 4,096 patterns.
     swap : Swap or str
         What is swapped.
-    level : Level or str
+    level : CorrelationLevel or str
         What is correlated.
     n_patterns : int
         The number of random patterns.
@@ -201,7 +201,7 @@ def bootstrap_correlations(
         The source of randomness; all metrics use the same resamples.
     resample : Swap or str
         What is drawn with replacement: ``systems``, ``inputs`` (passages) or ``both``, systems first.
-    level : Level or str
+    level : CorrelationLevel or str
         What is correlated.
     n_resamples : int
         Number of resamples; those in which a correlation is undefined are left out.

@@ -12,9 +12,11 @@ from measures.rounding import IN_SUMS, is_constant
 from measures.studies.grids import Grid
 
 LEAST_SYSTEMS, LEAST_QUESTIONS = 4, 2
+"""Three systems have three pairs, and the signs of one question two patterns: nothing to be sure of."""
 MOST_ENUMERATED = 12
 """Up to this many signs all patterns are tried, which are 4,096 at the most."""
 N_PATTERNS = 1_000
+"""As many as Thompson et al. (2024) draw."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 3
 """Signatures with a public key. Neither “none” nor HMAC is among them: a public key could pass as its secret."""
 CLAIMS = ["iss", "sub", "aud", "exp", "iat"]
 LEEWAY_SECONDS = 60
+"""How far the provider's clock may be off."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 

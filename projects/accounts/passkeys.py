@@ -18,6 +18,7 @@ from projects.errors import Refused
 from projects.models import User
 
 MOST = 10
+"""Of one account: more than the devices of a person."""
 NOT_ACCEPTED = _("The passkey wasn't accepted. Try again, or sign in another way.")
 
 

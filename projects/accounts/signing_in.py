@@ -22,6 +22,7 @@ from projects.web.client_address import client_address
 
 PENDING, CONFIRMED = "sign_in_pending", "confirmed_at"
 PENDING_SECONDS = 10 * 60
+"""How long after the first factor the second one is taken."""
 CONFIRMED_SECONDS = 15 * 60
 """How long after a proof of identity the sign-in methods of an account can be changed."""
 

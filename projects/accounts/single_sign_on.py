@@ -22,6 +22,7 @@ LINKED_TO_ANOTHER = _("Another account here is linked to this identity. Sign in 
 
 
 WAITING, WAITING_SECONDS = "waiting_identity", 10 * 60
+"""The key in the session, and how long after the provider has said who comes an invitation can be accepted."""
 
 
 @dataclass(frozen=True)

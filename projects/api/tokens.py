@@ -21,7 +21,9 @@ SHOWN = len(MARK) + 6
 """Characters of a token that are stored and shown, so that its owner can tell it from others."""
 DEFAULT_DAYS = 90
 MOST_DAYS = 365
+"""How long a token is valid where nothing is chosen, and at most: a forgotten one ends by itself."""
 MOST_USABLE = 20
+"""Active tokens of one member."""
 OVERLAP = timedelta(days=1)
 """How long a rotated token still works: scripts can be changed one after another."""
 MINUTE = timedelta(minutes=1)

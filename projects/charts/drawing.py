@@ -17,7 +17,7 @@ from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
 from projects.charts.drawing_process import Undrawable, drawing_process
-from projects.charts.fitting import NAME_WIDTH, fit_drawing, fit_spec, fold_chart_title, repeat_axis
+from projects.charts.fitting import NAME_WIDTH, PLOT_WIDTH, fit_drawing, fit_spec, fold_chart_title, repeat_axis
 from projects.database.csv import format_row, guard_text
 from projects.language.characters import replace_forbidden
 
@@ -44,6 +44,7 @@ FORM_NAMES = {
 _PRINTED = {"column.pdf": (321, 110), "page.pdf": (661, 200)}
 """The width of a column and of a page of a paper in pixels of 96 an inch, and that of names beside a plot."""
 _LEAST_PLOT = 110
+"""Pixels that a plot keeps, however long the names beside it are."""
 _PHONE = (316, 110)
 """The width of a drawing and of its names on a phone, where the page is 390 pixels wide."""
 TALLEST = 1_000
@@ -141,7 +142,7 @@ def _narrow(chart: Chart) -> Chart | None:
     """Return the chart with its parts one below the other; None for a plot whose width its cells decide."""
     if "facet" in chart.spec:
         return replace(chart, spec={**chart.spec, "columns": 1})
-    return chart if isinstance(chart.spec.get("width", 520), int | float) else None
+    return chart if isinstance(chart.spec.get("width", PLOT_WIDTH), int | float) else None
 
 
 def _draw_on_page(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0) -> str:
@@ -181,7 +182,7 @@ def _draw_file(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0
 
 def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
     """Return the drawing in this width, with its plot so wide that texts keep their size where that is possible."""
-    plot = float(chart.spec.get("width", 520)) if isinstance(chart.spec.get("width", 520), int) else 0.0
+    plot = float(chart.spec.get("width", PLOT_WIDTH)) if isinstance(chart.spec.get("width", PLOT_WIDTH), int) else 0.0
     columns = 1
     if "facet" in chart.spec:
         # Parts are side by side, each as wide as the others, as far as there is room for their plots and axes.
@@ -202,7 +203,7 @@ def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
 def _whole(
     chart: Chart, palette: Mapping[str, str], *, is_page: bool = False, name_width: float = NAME_WIDTH, width: float = 0
 ) -> Spec:
-    own = _set_width(chart.spec, width) if width else {"width": 520, **chart.spec}
+    own = _set_width(chart.spec, width) if width else {"width": PLOT_WIDTH, **chart.spec}
     if is_page and chart.is_tall:
         own = repeat_axis(own)
     fitted, rows = fit_spec(own, chart.rows, name_width=name_width)
@@ -210,7 +211,7 @@ def _whole(
     spec |= {"data": {"values": [dict(row) for row in rows]}, "background": None if is_page else "#ffffff"}
     if not is_page:
         across = own.get("width")  # a chart of parts has none of its own, and a heat map one for each step
-        across = across if isinstance(across, int | float) else 520
+        across = across if isinstance(across, int | float) else PLOT_WIDTH
         spec |= {"title": {"text": fold_chart_title(chart.title, across), "frame": "group"}, "padding": 12}
     printable: Spec = _printable(spec)
     return printable

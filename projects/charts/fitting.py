@@ -13,11 +13,14 @@ Rows = Sequence[Mapping[str, Any]]
 
 SIZE, LINE_HEIGHT = 12, 15
 """The font size of labels, and the height of their lines."""
+PLOT_WIDTH = 520
+"""The width of a plot whose specification names none."""
 NAME_WIDTH = 200
 """The width of names beside a plot."""
 TURNED_WIDTH = 140
 """The length of names that are turned below a plot."""
 LEGEND_WIDTH = 160
+"""The length of names in a legend and beside points."""
 DASHES = ([1, 0], [6, 3], [2, 2])
 """The dashes of lines, one after the other as the colours begin again."""
 MOST_PLACED = 200
@@ -26,8 +29,8 @@ MOST_PLACED = 200
 
 def fit_spec(spec: Spec, rows: Rows, *, name_width: float = NAME_WIDTH) -> tuple[Spec, Rows]:
     """Return a specification with long names on lines, and its rows with what it needs to draw them."""
-    width = spec.get("width", 520)
-    fitted = _fit(spec, rows, width=width if isinstance(width, int | float) else 520, name_width=name_width)
+    width = spec.get("width", PLOT_WIDTH)
+    fitted = _fit(spec, rows, width=width if isinstance(width, int | float) else PLOT_WIDTH, name_width=name_width)
     return _place_names(fitted, rows)
 
 
@@ -214,7 +217,7 @@ def _place_names(spec: Spec, rows: Rows) -> tuple[Spec, Rows]:
     if named is None or not 0 < len(rows) <= MOST_PLACED:
         return spec, rows
     encoding = named["encoding"]
-    width, height = spec.get("width", 520), spec["height"]
+    width, height = spec.get("width", PLOT_WIDTH), spec["height"]
     spans = {channel: _find_span(rows, encoding[channel]["field"]) for channel in ("x", "y")}
     placed: list[tuple[float, float, float, float]] = []
     points = [

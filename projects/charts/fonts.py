@@ -20,6 +20,7 @@ _LANGUAGES = {"CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", 
 _IN_NO_FONT = "\u0378"
 """A code point without a character, so that it is drawn as any character without a font is."""
 _KEEP_SECONDS = 3600
+"""What the fonts lack changes only where one is installed."""
 
 
 def find_undrawable(texts: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from projects.importing.fields import FURTHER_REFERENCE, JUDGMENT_SYNONYMS, SYNO
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 SAMPLE_CHARS = 1 << 16
 SAMPLE_ROWS = 100
+"""How much of the beginning of a file is read to detect its delimiter."""
 _DECLARED = re.compile(r'"?sep=(?P<delimiter>[,;\t|])"?[\r\n]*', re.IGNORECASE)
 # Not three digits after one to three others, which may be thousands.
 _WITH_COMMA = re.compile(r"-?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,15}))")

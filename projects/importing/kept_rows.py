@@ -18,6 +18,7 @@ from projects.importing.opening import explain_encoding
 from projects.importing.readers import Reader, Record, open_reader
 
 STEP = 1_000
+"""Rows between two reports of the progress."""
 _OTHER = b"!"
 """Before a line that only Python's own JSON can read: NaN, or half of a surrogate pair."""
 

@@ -20,6 +20,7 @@ PREVIEW_READS = 1_000
 CELL_SHOWN = 300
 MOST_WORDS = 12
 LONGEST_LABEL = 60
+"""A column with at most so many texts, each of at most this length, may have labels of a scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

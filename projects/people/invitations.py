@@ -16,6 +16,7 @@ from projects.web.keyed_forms import make_secret
 
 DEFAULT_DAYS = 14
 MOST_DAYS = 365
+"""How long an invitation is valid where nothing is chosen, and at most: an old link lets nobody in."""
 
 
 @transaction.atomic

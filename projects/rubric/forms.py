@@ -11,7 +11,9 @@ from measures.rubric import KEY_RULE, MOST_KEY_CHARACTERS, CriterionSpec, Level,
 from projects.models import Criterion
 
 MOST_POINTS = 101
+"""A scale from 0 to 100."""
 MOST_CRITERIA = 20
+"""With more, the form of the largest HIT would exceed DATA_UPLOAD_MAX_NUMBER_FIELDS."""
 SLIDER_LOW, SLIDER_HIGH = 0, 100
 FARTHEST_POINT = 1_000_000
 """As in the database's constraint criterion_scale_range."""

@@ -8,6 +8,7 @@ from measures.rubric import check_value, format_number
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_EXAMPLES = 12
+"""Annotators read all of them before their first HIT."""
 LONGEST = {"passage": 2_000, "question": 500, "reference": 500, "candidate": 1_000, "why": 1_000}
 """Maximum number of characters of each text."""
 NEEDED = ("question", "reference", "candidate", "why")

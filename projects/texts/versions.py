@@ -15,6 +15,7 @@ from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import MOST_EXAMPLES, Example, find_faults
 
 MOST_CHARACTERS = 30_000
+"""About ten pages."""
 
 
 @transaction.atomic

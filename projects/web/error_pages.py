@@ -54,6 +54,7 @@ class NotAllowedMiddleware:
 
 
 RETRY_SECONDS = 10
+"""A server that restarts is back after a few seconds."""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

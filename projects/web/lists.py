@@ -9,7 +9,9 @@ from django.db.models.expressions import BaseExpression, OrderBy
 from django.http import HttpRequest
 
 MOST_TEXT = 200
-PAGE_SIZE = 50
+"""Characters of a field that are read from an address."""
+PAGE_SIZE, TALL_PAGE_SIZE = 50, 25
+"""Rows on a page of a list, and of one whose rows have several lines."""
 LONG = 5_000
 """Rows above which those of a page are found by their keys; in shorter lists a second statement would take longer."""
 KEYS = {"pk", "id", "candidate_id"}

@@ -23,10 +23,12 @@ LEASE = timedelta(seconds=60)
 """A message whose worker died is sent again after this. Sending one takes a few seconds at most."""
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 6 * 3600.0
+"""After a failure; each pause is twice the last, up to the longest."""
 SPREAD = 0.25
 """The share by which pauses are spread."""
 GIVE_UP_AFTER = timedelta(days=1)
 KEPT = timedelta(days=30)
+"""How long messages can be looked at."""
 ROUND_SECONDS = 20.0
 """How long one round of deliveries goes on; the next one begins soon after."""
 TEST = "test"

@@ -22,6 +22,7 @@ from projects.webhooks.addresses import NotAllowed, Target, read_target, resolve
 MARK = "whsec_"
 SALT = "projects.webhooks"
 TIMEOUT_SECONDS = 5.0
+"""Far below the lease of a message (`delivering.LEASE`), so that no other worker sends it meanwhile."""
 SUCCESS = range(200, 300)
 LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
     Event.HIT_SUBMITTED: ("annotate:assignment-show", ("assignment",)),

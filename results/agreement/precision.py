@@ -30,6 +30,7 @@ UNITS = (50, 100, 200, 400, 800, 1600)
 """Numbers of items that are planned."""
 MOST_JUDGMENTS = 20
 WIDTH = 0.1
+"""Of an interval, where no other is asked for."""
 OBSERVED, PARTLY, MODELLED = "observed", "partly modelled", "modelled"
 
 

@@ -13,7 +13,7 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.tables.tables import Table
-from projects.web.lists import paginate, read_text
+from projects.web.lists import TALL_PAGE_SIZE, paginate, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.judged_candidate import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
@@ -29,7 +29,6 @@ from results.reports.views import (
 from results.scope.scopes import add_warning, scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
-SIZE = 25
 
 
 @requires(Right.READ)
@@ -52,7 +51,7 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, TEMPLATE, {**context, **_show_pairs(request, state.figures, scope)})
     with snapshot():
         found = _choose_list(request, scope, by)
-        page = paginate(request, found, SIZE)
+        page = paginate(request, found, TALL_PAGE_SIZE)
     table = Table(by, "Passages" if by == "passages" else "Candidates", (), ())
     return render(request, TEMPLATE, {**context, "page": page, "pair": found.pair, "sort": found.sort, "table": table})
 

@@ -27,7 +27,7 @@ from projects.errors import Refused
 from projects.models import MinimalPair, Project
 from results.models import MetricRun
 from results.reports.reports import METHODS, METHODS_OF
-from results.scope.gold_settings import SEED
+from results.scope.gold_settings import SEED, SIGNIFICANCE_LEVEL
 from results.scope.passage_counts import count_effective, warn_of_few_passages
 from results.scope.scopes import warn_of_no_order
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
@@ -39,7 +39,6 @@ from results.studies.settings import Settings
 from results.studies.stored import store, store_correlation
 from results.studies.warnings import count_lacking, list_warnings, warn_of_unequal_shares
 
-ALPHA = 0.05
 LEAST_SHARE = 0.9
 """The least share of the judged candidates that a metric must have scored to be ranked."""
 # Enough for Holm's correction over 22 metrics, and the same for any number of them, so that tests can be kept.
@@ -282,7 +281,7 @@ class _Leaderboard:
                 (each["second"], each["first"], "holm_second"),
             )
         }
-        ranks = find_ranks(names, p_better, alpha=ALPHA)
+        ranks = find_ranks(names, p_better, alpha=SIGNIFICANCE_LEVEL)
         for each in metrics:
             if each["subject"] in ranks:
                 each["rank"], each["rank_last"] = ranks[each["subject"]]

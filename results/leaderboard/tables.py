@@ -5,7 +5,8 @@ from typing import Any
 
 from projects.charts.drawing import Chart
 from projects.language.amounts import plural
-from results.leaderboard.figures import ALPHA, LEAST_SHARE
+from results.leaderboard.figures import LEAST_SHARE
+from results.scope.gold_settings import SIGNIFICANCE_LEVEL
 from results.scope.passage_counts import are_few, warn_of_few_passages
 from results.studies.charts import draw_estimates
 from results.studies.tables import Column, Estimate, Missing, Table, Value, name_falling, read_value
@@ -127,7 +128,7 @@ def list_notes(figures: Figures) -> list[str]:
     ranks = (
         "A metric's first rank is one more than the number of metrics that are significantly better, its last the "
         "number that are not significantly worse: metrics that do not differ significantly "
-        f"(at {ALPHA:.2f}) share a rank."
+        f"(at {SIGNIFICANCE_LEVEL:.2f}) share a rank."
     )
     tests = (
         "Differences of segment-level Pearson's r are tested by permutation over passages, two-sided, with Holm's "
@@ -139,7 +140,7 @@ def list_notes(figures: Figures) -> list[str]:
         "they have scored."
     )
     notes = [ranks, tests, candidates, *_note_soft_accuracy(figures)]
-    if tested and (least := 2 * len(tested) * tested[0]["least_p"]) >= ALPHA:
+    if tested and (least := 2 * len(tested) * tested[0]["least_p"]) >= SIGNIFICANCE_LEVEL:
         notes.append(
             f"With {_count_passages(figures['n_passages'])} and {_count_pairs(tested)} the smallest corrected p is "
             f"{min(1.0, least):.3f}, so no metric can be significantly better than another."

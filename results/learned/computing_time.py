@@ -22,6 +22,7 @@ from projects.models import Candidate, Passage, Project, Question, Reference
 from results.models import MetricRun
 
 CHARACTERS_PER_TOKEN = 4.0
+"""About as in English text; the time is an estimate."""
 ROWS, TOKENS = 16, 128
 """What a model reads at once while its speed is measured."""
 SECONDS = 2.0

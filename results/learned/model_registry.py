@@ -23,6 +23,7 @@ from results.learned import computing_time
 from results.models import MetricRun
 
 DOWNLOAD_SECONDS = 3600
+"""The packages of learned metrics have gigabytes."""
 
 
 @dataclass(frozen=True)

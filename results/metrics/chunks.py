@@ -44,6 +44,7 @@ SHARED_FROM = 20_000
 CHUNK = 10_000
 """Candidates of a chunk; it ends with a question, so it may have more."""
 LOOK_SECONDS = 0.2
+"""How often a run looks whether it has to stop, or has anything to do."""
 REVIVE_SECONDS = 5.0
 """How often chunks are looked for whose worker has died."""
 KEEP_SECONDS = 5.0

@@ -17,6 +17,8 @@ PARTS = (*BREAKDOWNS, CRITERION)
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+SIGNIFICANCE_LEVEL = 0.05
+"""Of every test, as 1 - CONFIDENCE is of every interval."""
 ITEMS, PASSAGES = "items", "passages"
 """The units of an interval: what is left out, or resampled, as a whole."""
 

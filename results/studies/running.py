@@ -28,6 +28,7 @@ from results.studies.warnings import list_warnings
 
 NAME_LENGTH = 120
 LARGEST_SEED = 2**31 - 1
+"""The greatest integer of the database."""
 
 State = Study.State
 

@@ -17,7 +17,7 @@ from measures.system_comparisons import compare_systems
 from measures.system_pairs import NO_VALUES, QUESTION, PairTest, SystemPair, compare_pairs
 from measures.system_scores import SystemScore, mean_over_criteria
 from projects.database.frames import copy_frame
-from results.scope.gold_settings import CONFIDENCE, SEED
+from results.scope.gold_settings import CONFIDENCE, SEED, SIGNIFICANCE_LEVEL
 
 # 30 systems are 435 pairs; beyond that the table fits no page.
 MOST_SYSTEMS = 30
@@ -29,7 +29,6 @@ TESTS = {
     PairTest.SIGNED_RANK.value: "signed ranks by passage (Wilcoxon)",
     GRAHAM2016: "Mann-Whitney over ratings (Graham et al., 2017)",
 }
-ALPHA = 0.05
 RATINGS_INDEPENDENT = (
     "Ratings are taken as independent, so p-values are too small where a candidate has several ratings or a passage "
     "several questions. They are one-sided and not corrected for the number of pairs."
@@ -103,19 +102,19 @@ def list_notes(pairs: Sequence[SystemPair]) -> list[str]:
 
 
 def _explain_few_passages(tested: Sequence[SystemPair], n_tests: int) -> str:
-    needed = least_groups(n_tests, alpha=ALPHA)
+    needed = least_groups(n_tests, alpha=SIGNIFICANCE_LEVEL)
     most = max(pair.n_groups for pair in tested)
     corrected = f"after Holm's correction over {n_tests:,} pairs" if n_tests > 1 else "with one pair"
     if most < needed:
         least = min(1.0, n_tests * 2.0 ** (1 - most))
         return (
             f"Too few passages: pairs share {most:,} at most, so the smallest possible p is {least:.4f} {corrected}, "
-            f"and no pair can be significant at {ALPHA:.2f}. That takes {needed} shared passages."
+            f"and no pair can be significant at {SIGNIFICANCE_LEVEL:.2f}. That takes {needed} shared passages."
         )
     if n := sum(pair.n_groups < needed for pair in tested):
         return (
             f"{n:,} of {len(tested):,} pairs share fewer than {needed} passages: they can't be significant at "
-            f"{ALPHA:.2f} {corrected}, whatever their difference."
+            f"{SIGNIFICANCE_LEVEL:.2f} {corrected}, whatever their difference."
         )
     if most < FEW_UNITS:
         return f"Few passages: pairs share {most:,} at most, so intervals and p-values are rough."

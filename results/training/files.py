@@ -11,6 +11,7 @@ from projects.web.uploads import delete_path
 from results.models import Training
 
 ORPHAN_SECONDS = 3600
+"""What is younger may belong to a row that is not committed yet."""
 WORK, MODEL = ".work", ".model"
 _OWN = re.compile(r"([0-9]{1,18})\.work|([0-9a-f]{32})(\.model)?")
 

@@ -20,6 +20,7 @@ from results.training.training_plan import TrainingPlan
 FILE = "pretraining.jsonl"
 FIELDS = ("passage", "question", "answer_1", "answer_2")
 EPOCHS = 4
+"""As in MOCHA (Chen et al., 2020)."""
 LONGEST_LINE = 10_000_000
 
 

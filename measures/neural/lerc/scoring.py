@@ -19,6 +19,7 @@ from measures.patterns import Floats
 
 HEAD_FILE, SEEN, CARD = "lerc-head.safetensors", "lerc-seen.json", "README.md"
 BATCH = 64
+"""Rows read at once: it changes memory and time, not scores."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from measures.neural.lerc.rows import Row
 TRAINING, TUNING = "training", "tuning"
 REASONS = {TRAINING: "seen in training", TUNING: "used to choose the learning rate"}
 _LENGTH = 32
+"""Hexadecimal digits of 128 bits: no two texts share them by chance."""
 
 
 def hash_answer(passage: str, question: str, candidate: str) -> str:

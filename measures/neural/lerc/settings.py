@@ -9,8 +9,11 @@ from measures.patterns import Floats
 
 RATES = (1e-5, 2e-5, 3e-5)
 SEEDS = (1, 2, 3)
+"""The learning rates of MOCHA (Chen et al., 2020), and as many runs of each as it takes the mean of."""
 MOST_RUNS = 100
+"""Each may take hours."""
 MOST_TOKENS = 512
+"""The longest input of BERT."""
 
 
 @dataclass(frozen=True, kw_only=True)

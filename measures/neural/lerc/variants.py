@@ -64,7 +64,7 @@ def list_variants(
 
     Parameters
     ----------
-    plan : Plan
+    plan : TablePlan
         What is wanted.
     datasets : sequence of str
         Those with judged answers.
@@ -85,9 +85,9 @@ def list_variants(
 
     Examples
     --------
-    >>> [each.held_out for each in list_variants(Plan.OOD, ["a", "b"])]
+    >>> [each.held_out for each in list_variants(TablePlan.OOD, ["a", "b"])]
     ['a', 'b']
-    >>> [each.label for each in list_variants(Plan.LEARNING_CURVE, ["a"])][:2]
+    >>> [each.label for each in list_variants(TablePlan.LEARNING_CURVE, ["a"])][:2]
     ['LERC, 12.5 %', 'LERC, 25 %']
     """
     if held_out and held_out not in datasets:

@@ -33,6 +33,7 @@ _MERGED = re.compile(
 )
 _MOST_MERGED = 200_000
 _LONGEST_TAG = 1_000
+"""Up to this length, a tag that ends in the next piece is kept for it."""
 _ZEROS = re.compile("(0{1,50})(?:;@)?")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PIECE = 1 << 20

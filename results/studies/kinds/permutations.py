@@ -9,7 +9,7 @@ from measures.corrections import least_groups
 from measures.outcome import Undefined
 from measures.studies.permutation import CorrelationLevel, Permutations, Swap, bootstrap_correlations, permute
 from measures.studies.significance import correct_pairs
-from results.scope.gold_settings import RESAMPLES
+from results.scope.gold_settings import RESAMPLES, SIGNIFICANCE_LEVEL
 from results.studies.frame import QUESTION, SOURCE, Frame
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.kinds.soft import make_grid
@@ -33,7 +33,6 @@ LEVELS = {
     CorrelationLevel.QUESTION.value: "answers of each question, mean",
     CorrelationLevel.SYSTEM.value: "means of systems",
 }
-ALPHA = 0.05
 
 
 def make_permutation_fields() -> dict[str, forms.Field]:
@@ -174,15 +173,17 @@ def list_permutation_limits(figures: Figures) -> list[str]:
         )
     n_pairs = sum("reason" not in pair for pair in found["pairs"]) // 2
     least = 2 * n_pairs * found["least_p"]
-    if n_pairs and least >= ALPHA:
+    if n_pairs and least >= SIGNIFICANCE_LEVEL:
         unit = {Swap.INPUTS.value: "passages", Swap.SYSTEMS.value: "systems"}.get(found["swap"])
         cure = (
-            f"It takes {least_groups(n_pairs, alpha=ALPHA)} {unit}." if unit else "It takes more systems or passages."
+            f"It takes {least_groups(n_pairs, alpha=SIGNIFICANCE_LEVEL)} {unit}."
+            if unit
+            else "It takes more systems or passages."
         )
         if not found["is_exact"]:
             cure = "Use more resamples."
         sentences.append(
             f"The smallest corrected p that the permutation test can give here is {min(1.0, least):.3f}, so no "
-            f"difference can be significant at {ALPHA:.2f}. {cure}"
+            f"difference can be significant at {SIGNIFICANCE_LEVEL:.2f}. {cure}"
         )
     return sentences

@@ -13,7 +13,7 @@ from measures.studies.significance import MetricComparison, PRule, compare_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
-from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES
+from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SIGNIFICANCE_LEVEL
 from results.studies.frame import PASSAGE, Frame
 from results.studies.intervals import Intervals, make_field
 from results.studies.kinds.kind import Figures, Kind, check_candidates
@@ -25,7 +25,6 @@ from results.studies.kinds.permutations import (
     permute_metrics,
 )
 from results.studies.kinds.significance_notes import (
-    ALPHA,
     P_RULE,
     explain_correction,
     explain_p_rule,
@@ -58,7 +57,7 @@ def make_fields(project: Project) -> dict[str, forms.Field]:
 def choose_resamples(n_metrics: int) -> int:
     """Return the default number of resamples: enough for Holm's correction to reach .05, and at least 1,000."""
     # Each of the pairs is tested in both directions.
-    return min(MOST_RESAMPLES, max(RESAMPLES, least_resamples(n_metrics * (n_metrics - 1), alpha=ALPHA)))
+    return min(MOST_RESAMPLES, max(RESAMPLES, least_resamples(n_metrics * (n_metrics - 1), alpha=SIGNIFICANCE_LEVEL)))
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from measures.corrections import least_resamples
 from measures.studies.significance import PRule
+from results.scope.gold_settings import SIGNIFICANCE_LEVEL
 from results.studies.kinds.kind import Figures
 
 P_RULE = "p_rule"
-ALPHA = 0.05
 
 
 def note_correction(figures: Figures) -> list[str]:
@@ -34,13 +34,13 @@ def warn_of_few_resamples(figures: Figures) -> list[str]:
         if "reason" not in pair["bootstrap"]
     ]
     n = max(defined, default=0)
-    if not n_tests or n_tests / (n + 1) < ALPHA:
+    if not n_tests or n_tests / (n + 1) < SIGNIFICANCE_LEVEL:
         return []
     return [
         (
             f"Too few resamples: with {n:,}, the smallest p that Holm's correction gives is {n_tests / (n + 1):.4f}, "
-            f"so no difference can be significant at {ALPHA:.2f} by the bootstrap. Use at least "
-            f"{least_resamples(n_tests, alpha=ALPHA):,} resamples."
+            f"so no difference can be significant at {SIGNIFICANCE_LEVEL:.2f} by the bootstrap. Use at least "
+            f"{least_resamples(n_tests, alpha=SIGNIFICANCE_LEVEL):,} resamples."
         )
     ]
 
