@@ -1,1 +1,1 @@
-"""What pages share: lists, links, uploads, problems."""
+"""What pages share: lists, links, previews, refusals, uploads, forms that are kept, requests to other sites."""
