@@ -66,7 +66,7 @@ MIDDLEWARE = [
     "config.monitoring.middleware.MeasuringMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "projects.web.headers.HeadersMiddleware",
-    "projects.web.uploads.UploadLimitMiddleware",
+    "projects.web.upload_requests.UploadLimitMiddleware",
     "projects.accounts.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -29,7 +29,7 @@ from projects.web.forms import choose_status
 from projects.web.lists import paginate
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
-from projects.web.uploads import takes_files
+from projects.web.upload_requests import takes_files
 
 STEPS = ("File", "Columns", "Validate", "Import")
 COUNT_LABELS = {

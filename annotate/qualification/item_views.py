@@ -33,7 +33,8 @@ from projects.rubric.rubrics import read_criteria
 from projects.web.forms import choose_status
 from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
-from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry, takes_files
+from projects.web.upload_requests import takes_files
+from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry
 
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 

@@ -13,6 +13,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 from measures.neural.model_files import MANIFEST, BadFolder, check_contents, hash_file, read_json, walk_files
+from measures.neural.sentence_transformers_files import (
+    ACTIVATIONS,
+    POOLINGS,
+    read_activation,
+    read_length,
+    read_pooling,
+)
 
 FORMAT = 1
 
@@ -30,8 +37,6 @@ NOUNS: dict[str, str] = {
     "lerc": "a model trained for LERC",
 }
 """The kinds as sentences have them."""
-POOLINGS = ("mean", "cls", "max")
-ACTIVATIONS = ("sigmoid", "identity")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """What the name of a model may be."""
@@ -210,6 +215,8 @@ def describe_folder(
     check_name(path.name)
     files = sorted(name for name, _size in walk_files(path) if name != MANIFEST)
     check_contents(path, files)
+    if activation is None:
+        activation = read_activation(path) if kind == "cross" else ""
     hashed = [ModelFile(path=name, size=(path / name).stat().st_size, sha256=hash_file(path / name)) for name in files]
     made = ModelFolder(
         path=path,
@@ -219,9 +226,9 @@ def describe_folder(
         licence=licence,
         trained_on=trained_on,
         layer=layer,
-        pooling=_read_pooling(path) if pooling is None else pooling,
-        length=_read_length(path) if length is None else length,
-        activation=_read_activation(path, kind) if activation is None else activation,
+        pooling=read_pooling(path) if pooling is None else pooling,
+        length=read_length(path) if length is None else length,
+        activation=activation,
         details=dict(details or {}),
         files=tuple(hashed),
     )
@@ -294,44 +301,6 @@ def _to_json(folder: ModelFolder) -> dict[str, Any]:
         "details": dict(folder.details),
         "files": {each.path: {"size": each.size, "sha256": each.sha256} for each in folder.files},
     }
-
-
-def _read_optional(path: Path, name: str) -> dict[str, Any]:
-    content = read_json(path / name, path) if (path / name).is_file() else {}
-    return content if isinstance(content, dict) else {}
-
-
-def _read_pooling(path: Path) -> str:
-    config = _read_optional(path, "1_Pooling/config.json")
-    if not config:
-        return ""
-    modes = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_max_tokens": "max"}
-    named = config.get("pooling_mode")
-    chosen = [named] if isinstance(named, str) else [key for key, value in config.items() if value is True]
-    found = [modes.get(str(key), str(key)) for key in chosen if isinstance(named, str) or key.startswith("pooling_")]
-    if len(found) != 1 or found[0] not in POOLINGS:
-        raise BadFolder(f"{path.name} pools its vectors by {', '.join(found) or 'nothing'}. Known: mean, cls, max.")
-    return found[0]
-
-
-def _read_length(path: Path) -> int:
-    length = _read_optional(path, "sentence_bert_config.json").get("max_seq_length")
-    return length if type(length) is int and length > 0 else 0
-
-
-def _read_activation(path: Path, kind: Kind) -> str:
-    if kind != "cross":
-        return ""
-    config = _read_optional(path, "config.json")
-    trained = config.get("sentence_transformers")
-    named = str((trained or {}).get("activation_fn", "") if isinstance(trained, dict) else "")
-    named = named or str(config.get("sbert_ce_default_activation_function", ""))
-    known = {"Sigmoid": "sigmoid", "Identity": "identity"}
-    last = named.rpartition(".")[2]
-    if named and last not in known:
-        raise BadFolder(f"{path.name} has the activation {named}. Known: Sigmoid, Identity.")
-    # With one output, sentence-transformers takes the sigmoid unless the folder says otherwise.
-    return known.get(last, "sigmoid")
 
 
 def _matters(path: str) -> bool:

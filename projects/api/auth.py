@@ -22,7 +22,7 @@ from projects.language.names import shorten_name
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.client_address import client_address
 from projects.web.problem_responses import LONGEST_NAME, answer_exception
-from projects.web.uploads import stop_if_asked
+from projects.web.upload_requests import stop_if_asked
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
 FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)

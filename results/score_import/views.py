@@ -19,7 +19,7 @@ from projects.models import Project
 from projects.web.forms import choose_status
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
-from projects.web.uploads import takes_files
+from projects.web.upload_requests import takes_files
 from results.metrics.candidate_slices import count_candidates
 from results.models import ScoreFile
 from results.score_import import importing

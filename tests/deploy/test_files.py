@@ -15,7 +15,7 @@ from django.conf import settings
 from config import env
 from config.management.commands import serve
 from config.monitoring.middleware import ADDRESSES
-from projects.web.uploads import FORM_BYTES
+from projects.web.upload_requests import FORM_BYTES
 from tests import debian
 from tests.deploy.dockerfile import is_left_out, read_steps, tracked_files
 from tests.programs import find_systemd

@@ -20,6 +20,7 @@ from projects.models import Candidate, Membership, Passage, Project
 from projects.settings import lifecycle, purging
 from projects.web import uploads
 from projects.web.body_questions import QUESTION, BodyQuestion
+from projects.web.upload_requests import FORM_BYTES
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
 from tests.people import SignIn
@@ -213,7 +214,7 @@ def test_the_files_of_a_person_take_only_so_much_room(pages: Pages, settings: Se
     assert "Cancel unfinished imports" in page.content.decode()
     pages.client.post(pages.url("import-cancel", waits.number))
     assert pages.client.post(pages.url("import-new"), **{QUESTION: question}).status_code == 204  # type: ignore[arg-type]
-    assert question.most_bytes == settings.MAX_UPLOAD_BYTES + uploads.FORM_BYTES
+    assert question.most_bytes == settings.MAX_UPLOAD_BYTES + FORM_BYTES
 
 
 def is_body_welcome(client: Client, path: str, n_bytes: int) -> bool:
