@@ -34,6 +34,7 @@ from projects.models import Membership, Project
 from projects.rubric.rubrics import frozen_criteria, read_criteria
 from projects.web.links import redirect_with_get
 from projects.web.refusals import refusals
+from projects.web.whole_numbers import parse_whole_number
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State
@@ -117,8 +118,7 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     if explain_withdrawal(request.membership):
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
     pages = list_pages(attempt)
-    page = request.GET.get("page", "")
-    number = int(page) if page.isascii() and page.isdigit() and len(page) < 5 else 0
+    number = parse_whole_number(request.GET.get("page", "")) or 0
     # The number goes into the address, so that reloading stays on the page even when its answers are complete by then.
     if not 1 <= number <= len(pages):
         return redirect(f"{_make_url('show', project, attempt.uuid)}?page={_find_first_unfinished(attempt, pages)}")
@@ -265,8 +265,7 @@ def _fetch_attempt(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
 
 def _read_page_number(request: HttpRequest) -> int:
     """Return the number of the page that a form belongs to, or 1 if it gives none."""
-    page = request.POST.get("page", "")
-    return int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 5 and int(page) > 0 else 1
+    return parse_whole_number(request.POST.get("page", "")) or 1
 
 
 def _make_url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:

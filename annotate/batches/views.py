@@ -28,6 +28,7 @@ from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
+from projects.web.whole_numbers import parse_whole_number
 
 BATCH_COLUMNS = {
     "number": "number",
@@ -221,8 +222,8 @@ def _make_hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     hits = Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK).select_related("passage__dataset")
     if state:
         hits = hits.filter(HIT_STATES[state][1])
-    if query.isascii() and query.isdigit() and len(query) < 10:
-        hits = hits.filter(Q(number=int(query)) | Q(passage__external_id=query))
+    if (number := parse_whole_number(query)) is not None:
+        hits = hits.filter(Q(number=number) | Q(passage__external_id=query))
     elif query:
         hits = hits.filter(Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
     hits = hits.order_by(order_by(sort, HIT_COLUMNS), "number").annotate(

@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 
+from projects.web.whole_numbers import ID_DIGITS, parse_whole_number
+
 
 class IdsField(forms.TypedMultipleChoiceField):
     """Ids that the page listed; the act checks whether they belong to the batch."""
@@ -12,8 +14,7 @@ class IdsField(forms.TypedMultipleChoiceField):
         super().__init__(coerce=int, required=False)
 
     def valid_value(self, value: Any) -> bool:
-        # Fewer than 19 digits fit a bigint, for which PostgreSQL would otherwise raise an error.
-        return str(value).isascii() and str(value).isdigit() and len(str(value)) < 19
+        return parse_whole_number(str(value), most_digits=ID_DIGITS) is not None
 
 
 class ControlActForm(forms.Form):

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import User
+from projects.web.whole_numbers import parse_whole_number
 
 KEEP, REMOVE = "keep", "out"
 
@@ -75,4 +76,4 @@ class DeleteAccountForm(forms.Form):
 
 def read_version(text: str) -> int:
     """Return the version that a form names, or 0 for text that is not a number: versions start at 1."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return parse_whole_number(text) or 0

@@ -32,6 +32,7 @@ from projects.web.forms import WhyForm, choose_status
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
+from projects.web.whole_numbers import parse_whole_number
 
 COLUMNS = {
     "submitted": "submitted_at",
@@ -278,10 +279,8 @@ def _fetch_assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignmen
 
 
 def _read_filter(request: ProjectRequest) -> WorkFilter:
-    number = read_text(request, "batch")
     return WorkFilter(
-        # Fewer than 10 digits fit PostgreSQL's integer, which would otherwise raise an error for the number of a batch.
-        batch=int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None,
+        batch=parse_whole_number(read_text(request, "batch")),
         annotator=read_text(request, "annotator"),
         state=read_word(request, "state", Assignment.SUBMITTED_STATES),
         mark=read_word(request, "mark", [mark for mark, _ in MARKS]),

@@ -14,6 +14,7 @@ from projects.models import Act, Instructions, InstructionsReading, Membership, 
 from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import Example
+from projects.web.whole_numbers import parse_whole_number
 
 
 class InstructionsFirst(Refused):
@@ -55,7 +56,8 @@ def find_guide(
     batches = batches.select_related("instructions", "rubric").order_by("-priority", "number")
     if version is not None:
         pinned = batches.filter(instructions__version=version)
-        asked = pinned.filter(number=batch).first() if batch.isascii() and batch.isdigit() and len(batch) < 9 else None
+        number = parse_whole_number(batch)
+        asked = None if number is None else pinned.filter(number=number).first()
         chosen = asked or pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
         found = membership.project.instructions.filter(version=version).first()
     else:

@@ -35,6 +35,7 @@ from projects.web.lists import TALL_PAGE_SIZE, order_by, paginate, read_sort, re
 from projects.web.refusals import refusals
 from projects.web.upload_requests import takes_files
 from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry
+from projects.web.whole_numbers import ID_DIGITS, parse_whole_number
 
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 
@@ -170,8 +171,8 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     form = CandidatesForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         sent = request.POST.getlist("candidate")
-        # Fewer than 19 digits fit a bigint.
-        chosen = [int(each) for each in sent if each.isascii() and each.isdigit() and len(each) < 19]
+        ids = (parse_whole_number(each, most_digits=ID_DIGITS) for each in sent)
+        chosen = [each for each in ids if each is not None]
         with refusals(request, form):
             made = items_from_candidates.add_candidates(
                 test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data

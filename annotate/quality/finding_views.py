@@ -19,6 +19,7 @@ from projects.database.snapshots import snapshot
 from projects.language.amounts import plural
 from projects.models import Project
 from projects.web.lists import paginate, read_text, read_word
+from projects.web.whole_numbers import ID_DIGITS, parse_whole_number
 
 MOST_AT_ONCE = 500
 """Alerts resolved with one form. The preview lists each, so that no one resolves what they have not seen."""
@@ -112,8 +113,8 @@ def _filter_findings(request: ProjectRequest, project: Project) -> QuerySet[Find
 
 
 def _read_ids(texts: list[str]) -> list[int]:
-    # Fewer than 16 digits fit a bigint, for which PostgreSQL would otherwise raise an error.
-    return [int(text) for text in texts[: 2 * MOST_AT_ONCE] if text.isascii() and text.isdigit() and len(text) < 16]
+    ids = (parse_whole_number(text, most_digits=ID_DIGITS) for text in texts[: 2 * MOST_AT_ONCE])
+    return [each for each in ids if each is not None]
 
 
 def _find_way_back(request: ProjectRequest, project: Project) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import orjson
 
 from projects.language.characters import remove_forbidden
+from projects.web.whole_numbers import parse_whole_number
 
 Ratings = dict[str, float | str]
 """The ratings of one answer by the key of the criterion; a text is no number and waits for the check to refuse it."""
@@ -76,8 +77,7 @@ def read_rating(post: Mapping[str, str]) -> SentAnswers:
 def read_position(post: Mapping[str, str]) -> int | None:
     """Return the position of the item that a form answers, if items are shown one at a time, or None."""
     # The form's field is called “place”, in the templates and in the page's script too.
-    text = post.get("place", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else None
+    return parse_whole_number(post.get("place", ""), most_digits=3)
 
 
 def read_seconds(text: str) -> tuple[list[float] | None, bool]:

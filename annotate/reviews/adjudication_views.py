@@ -20,6 +20,7 @@ from projects.models import Candidate, Criterion, Project
 from projects.rubric.rubrics import describe_on_page
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
+from projects.web.whole_numbers import parse_whole_number
 
 SIZE = 10
 """Candidates of a page, each of which is shown with its passage, references and all ratings."""
@@ -40,8 +41,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         return render(request, "annotate/reviews/adjudication_list.html", context)
     criterion = criteria[read_word(request, "criterion", criteria, next(iter(criteria)))]
     state = read_word(request, "state", adjudication.STATES, "waiting")
-    number = read_text(request, "batch")
-    batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    batch = parse_whole_number(read_text(request, "batch"))
     found_differences = Differences(project, criterion, state=state, batch=batch)
     page = paginate(request, found_differences, SIZE)
     ids = [row.candidate_id for row in page.object_list]

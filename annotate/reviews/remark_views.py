@@ -13,6 +13,7 @@ from annotate.reviews import remarks
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 from projects.web.lists import TALL_PAGE_SIZE, paginate, read_text, read_word
+from projects.web.whole_numbers import parse_whole_number
 
 KINDS = {
     "flag": ("Flags", Q(is_flagged=True)),
@@ -35,8 +36,8 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
     query = read_text(request, "q")
     everything = Remark.objects.filter(assignment__hit__batch__in=find_batch_ids(project))
     found = everything.filter(STATES[state][1]).filter(KINDS[kind][1] if kind else Q())
-    if batch.isascii() and batch.isdigit() and len(batch) < 10:
-        found = found.filter(assignment__hit__batch__number=int(batch))
+    if (number := parse_whole_number(batch)) is not None:
+        found = found.filter(assignment__hit__batch__number=number)
     if query:
         found = found.filter(
             Q(comment__icontains=query)

@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.urls import reverse
 
 from projects.models import LogEntry, Project
+from projects.web.whole_numbers import ID_DIGITS, parse_whole_number
 
 VERBS: dict[str, str] = {
     "accept controls": "approved control items of",
@@ -330,7 +331,7 @@ def _list_plural_kinds() -> frozenset[str]:
 
 def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:
     # Ids are stored as text, and the database raises an error for one that is not a bigint.
-    numbers = [int(pk) for pk in ids if pk.isascii() and pk.isdigit() and len(pk) < 19]
+    numbers = {parse_whole_number(pk, most_digits=ID_DIGITS) for pk in ids} - {None}
     if model is None or not numbers:
         return {}
     return {str(row.pk): row for row in model._default_manager.filter(pk__in=numbers)}

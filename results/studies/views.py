@@ -20,6 +20,7 @@ from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from projects.web.typed_texts import read_typed
+from projects.web.whole_numbers import ID_DIGITS, parse_whole_number
 from results.models import Study
 from results.scope.human_sources import keep_choice
 from results.studies import causes, comparison, presentation, running
@@ -139,15 +140,15 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
     """Store the cause of an error of a metric."""
     study = _fetch(project, number)
     sent, section = request.POST, request.POST.get("section", "")
-    candidate = sent.get("candidate", "")
-    # Fewer than 19 digits fit a bigint; the section goes into the address that follows.
-    if not (candidate.isascii() and candidate.isdigit() and len(candidate) < 19 and section.isprintable()):
+    candidate = parse_whole_number(sent.get("candidate", ""), most_digits=ID_DIGITS)
+    # The section goes into the address that follows.
+    if candidate is None or not section.isprintable():
         raise Http404("This candidate does not exist.")
     with refusals(request):
         causes.set_cause(
             study=study,
             actor=request.membership,
-            candidate=int(candidate),
+            candidate=candidate,
             compared=sent.get("compared", ""),
             cause=read_typed(sent.get("cause", "")),
         )
@@ -184,11 +185,10 @@ def study_compare_table(request: ProjectRequest, project: Project, name: str, fo
 
 def _fetch_both(request: ProjectRequest, project: Project) -> tuple[Study, Study] | None:
     """Return the two evaluations of the address; None if it does not name two numbers."""
-    first, second = (request.GET.get(name, "") for name in ("first", "second"))
-    # Fewer than 10 digits fit the column.
-    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in (first, second)):
+    first, second = (parse_whole_number(request.GET.get(name, "")) for name in ("first", "second"))
+    if first is None or second is None:
         return None
-    return _fetch(project, int(first)), _fetch(project, int(second))
+    return _fetch(project, first), _fetch(project, second)
 
 
 def _can_compare(first: Study, second: Study) -> bool:

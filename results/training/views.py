@@ -18,6 +18,7 @@ from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
+from projects.web.whole_numbers import parse_whole_number
 from results.models import Training
 from results.training import requesting
 from results.training.forms import TrainingForm
@@ -45,9 +46,7 @@ def training_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_bound:
         number = request.GET.get("set", "")
         if number:
-            # Fewer than 10 digits fit the column.
-            is_number = number.isascii() and number.isdigit() and len(number) < 10
-            chosen = get_object_or_404(form.sets, number=number if is_number else 0)
+            chosen = get_object_or_404(form.sets, number=parse_whole_number(number))
             form.fields["set"].initial = chosen.number
         return render(request, "results/training/new.html", context)
     if form.is_valid():
