@@ -1,4 +1,4 @@
-"""What the walk over all routes goes through: two projects with everything in them, and somebody of each kind."""
+"""The rows that every route is requested for: two projects with everything in them, and a member of each role."""
 
 import uuid
 from contextlib import suppress

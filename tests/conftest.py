@@ -21,7 +21,7 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
 from projects.processes.frame_memory import takes_one_piece  # noqa: E402
-from tests import contexts, database, quick_migrations, static_files  # noqa: E402
+from tests import database, quick_migrations, static_files, template_contexts  # noqa: E402
 from tests.concurrency import Racers  # noqa: E402
 from tests.measures.neural.tiny_models import registered_models, tiny_models  # noqa: E402
 from tests.people import (  # noqa: E402
@@ -143,7 +143,7 @@ def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 def _static_files() -> None:
     assets.collect()
     static_files.find_once()
-    contexts.keep_first()
+    template_contexts.keep_first()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,6 @@
-"""What tests need beside Python and the programs of programs.py: `python -m tests.machine` brings it where it can.
+"""What tests need besides packages and the programs of programs.py: `python -m tests.machine` installs what it can.
+
+That is METEOR, jieba, WordNet, a browser and its fonts, a pooler and proxies.
 
 A test whose program or data are still missing afterwards is skipped with the reason.
 """

@@ -1,4 +1,4 @@
-"""Pages as a reader takes them in: numbers under their labels, tables under their headings."""
+"""Reads pages for assertions: numbers by their labels, tables by their headings."""
 
 import json
 import re

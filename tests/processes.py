@@ -1,4 +1,4 @@
-"""What tests build on: real servers, started before Django's settings load, and processes beside the test.
+"""Servers for all tests, PostgreSQL and Valkey, started before Django's settings load; and processes beside one test.
 
 Each run takes a data folder of its own that no other run uses; the next run finds its database programs,
 cluster and template again, and starts within a second. It lies in memory where there is room.

@@ -1,4 +1,4 @@
-"""Requests of everybody to every route, whose traces are undone."""
+"""Sends requests of every role to every route, and undoes what they write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

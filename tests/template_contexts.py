@@ -1,4 +1,7 @@
-"""The context of an answer in tests: that of its page, without a copy for every template and widget within it."""
+"""What `response.context` holds in tests: the context of the page, without copies for the templates and widgets in it.
+
+Django's test client copies the context of each template that is rendered; a page with forms has hundreds.
+"""
 
 from typing import Any
 
