@@ -221,7 +221,7 @@ class Crew:
 
     def figures(self) -> list[Any]:
         from annotate.quality.evidence import QualityScale, Scores, WorkRecord
-        from annotate.quality.figures import Comparison, compute_figures
+        from annotate.quality.figures import PreparedScores, compute_figures
         from measures.quality.thresholds import Thresholds
 
         rows = [
@@ -245,7 +245,7 @@ class Crew:
             candidates=candidates,
         )
         scale = QualityScale((1,), frozenset(["correctness"]), 1.0, 5.0, False, "ordinal")
-        comparison = Comparison(scores, scale)
+        comparison = PreparedScores(scores, scale)
         thresholds = Thresholds()
         everyone = []
         for who in range(len(self.workers)):

@@ -13,7 +13,14 @@ from django.utils.translation import gettext as _
 
 from annotate.attempts.item_pages import AttemptPage, list_pages, rates_questions
 from annotate.models import Attempt, QualificationItem
-from annotate.rating.form_parts import Group, Prefill, build_form, build_item, prefill_from_draft, prefill_from_sent
+from annotate.rating.form_parts import (
+    Prefill,
+    QuestionGroup,
+    build_form,
+    build_item,
+    prefill_from_draft,
+    prefill_from_sent,
+)
 from annotate.rating.page import site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers
 from annotate.rating.shown import DetailsOnPage, QuestionOnPage, describe_details, describe_reference, format_opinion
@@ -77,7 +84,7 @@ def make_page_context(
     errors: Mapping[int, str] | None = None,
 ) -> dict[str, Any]:
     """Return the items of one passage as the rating page shows them, without the correct ratings."""
-    groups: list[Group] = []
+    groups: list[QuestionGroup] = []
     candidates = _fetch_candidates(items, project)
     is_generated = rates_questions(project, items)
     for place, item in enumerate(items):

@@ -12,7 +12,7 @@ N_SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Missing:
+class UncountedWork:
     """Work on one HIT that does not count although its place is taken: all of it, or single judgments set aside."""
 
     uuid: str
@@ -30,7 +30,7 @@ class Shortfall:
     n_assignments: int
     n_set_aside: int
     n_withdrawn: int
-    missing: tuple[Missing, ...]
+    missing: tuple[UncountedWork, ...]
 
     def __bool__(self) -> bool:
         return bool(self.n_assignments or self.n_set_aside or self.n_withdrawn)
@@ -47,7 +47,7 @@ def find_shortfall(batch: Batch) -> Shortfall:
             [batch.pk],
         )
         n_withdrawn = cursor.fetchone()[0]
-    missing = tuple(Missing(str(row[0]), *row[1:6]) for row in rows)
+    missing = tuple(UncountedWork(str(row[0]), *row[1:6]) for row in rows)
     n_assignments, n_set_aside = rows[0][6:] if rows else (0, 0)
     return Shortfall(int(n_assignments), int(n_set_aside), n_withdrawn, missing)
 

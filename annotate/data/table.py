@@ -68,7 +68,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Counts):
+class SplitLine(Counts):
     """One split of one dataset; an empty split is “none”."""
 
     dataset: str
@@ -81,7 +81,7 @@ class Line(Counts):
 class DataTable:
     """All lines of a project."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SplitLine, ...]
     stage: Stage = Stage.FULL
 
     @property
@@ -92,7 +92,7 @@ class DataTable:
     def total(self) -> Counts:
         return _sum(self.lines)
 
-    def by_dataset(self) -> Iterator[tuple[str, str, list[Line], Counts]]:
+    def by_dataset(self) -> Iterator[tuple[str, str, list[SplitLine], Counts]]:
         """Yield each dataset with its kind, its lines and their sum."""
         names = dict.fromkeys((line.dataset, line.kind) for line in self.lines)
         for name, kind in names:
@@ -121,7 +121,7 @@ def data_table(project: Project) -> DataTable:
         rows = cursor.fetchall()
     return DataTable(
         tuple(
-            Line(
+            SplitLine(
                 dataset=name,
                 kind=kind,
                 split=split,
@@ -138,6 +138,6 @@ def data_table(project: Project) -> DataTable:
     )
 
 
-def _sum(lines: tuple[Line, ...] | list[Line]) -> Counts:
+def _sum(lines: tuple[SplitLine, ...] | list[SplitLine]) -> Counts:
     names = ("passages", "questions", "references", "candidates", "judgments")
     return Counts(**{name: sum(getattr(line, name) for line in lines) for name in names})

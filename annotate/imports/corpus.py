@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotate.imports.staging import Progress, count, create, refuse_rows, stage
+from annotate.imports.staging import ByteProgress, count, create, refuse_rows, stage
 from annotate.models.conditions import is_counted, is_under_way
 from projects.importing import Checked, CheckReport, Warned
 from projects.importing.limits import DEFAULT_LIMITS
@@ -18,7 +18,7 @@ ADDS_TO_RATED = (
 )
 
 
-def stage_corpus(cursor: Any, project: Project, checked: Checked, report: CheckReport, progress: Progress) -> bool:
+def stage_corpus(cursor: Any, project: Project, checked: Checked, report: CheckReport, progress: ByteProgress) -> bool:
     """Stage and link the rows; return whether the file only adds judgments. Raises FileRefused for contradictions."""
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
@@ -43,7 +43,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: CheckR
     return only_judgments
 
 
-def write_corpus(cursor: Any, report: CheckReport, progress: Progress) -> None:
+def write_corpus(cursor: Any, report: CheckReport, progress: ByteProgress) -> None:
     """Write the staged rows that do not exist yet, parents first, in the order of the file."""
     cursor.execute(
         """INSERT INTO projects_passage (id, dataset_id, external_id, title, text, documents, split)

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotate.imports import full_hits
-from annotate.imports.staging import Progress, create, refuse_rows, stage
+from annotate.imports.staging import ByteProgress, create, refuse_rows, stage
 from annotate.models import Batch
 from measures.rubric import CriterionSpec, Level, ScaleKind
 from measures.rubric_presets import CORRECTNESS
@@ -75,7 +75,7 @@ def stage_scores(cursor: Any) -> None:
     _stage_slots(cursor, "staged_scores")
 
 
-def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
+def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: ByteProgress) -> None:
     """Stage judgments from a file of their own, joined to the project's candidates by id. Raises FileRefused."""
     if not Candidate.objects.in_project(project).exists():
         reason = "the project has no candidates yet; import these first, and then their judgments"
@@ -162,7 +162,7 @@ def _explain_texts(cursor: Any, project: Project) -> str:
 
 
 def write_judgments(
-    cursor: Any, project: Project, checked: Checked, actor: Membership | None, progress: Progress
+    cursor: Any, project: Project, checked: Checked, actor: Membership | None, progress: ByteProgress
 ) -> Batch:
     """Write the staged judgments as one imported batch; the caller has locked the project."""
     _write_annotators(cursor, project)

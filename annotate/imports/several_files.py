@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 
 from projects.errors import Refused
 from projects.importing import isolated
-from projects.importing.parquet_folders import Part
+from projects.importing.parquet_folders import ParquetPart
 from projects.web import uploads
 
 
@@ -23,7 +23,7 @@ def join_files(files: "Sequence[UploadedFile[Any]]") -> "Iterator[UploadedFile[A
         yield files[0]
         return
     parts = sorted(
-        Part(uploads.shorten_file_name(file.name), Path(file.temporary_file_path()))  # type: ignore[attr-defined]
+        ParquetPart(uploads.shorten_file_name(file.name), Path(file.temporary_file_path()))  # type: ignore[attr-defined]
         for file in files
     )
     if other := next((part for part in parts if not part.name.lower().endswith(".parquet")), None):

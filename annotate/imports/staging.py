@@ -32,7 +32,7 @@ _COLUMNS: dict[str, str] = {
 }
 
 
-class Progress:
+class ByteProgress:
     """The progress of an import, in bytes over all files of a spool; an exception raised by `report` stops the COPY."""
 
     def __init__(self, spool: Spool, report: OnProgress | None) -> None:
@@ -55,7 +55,7 @@ class Progress:
 class _Watched:
     """A file that reports how much of it is read, and keeps the exception that stopped the reading."""
 
-    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+    def __init__(self, file: BinaryIO, progress: ByteProgress) -> None:
         self._file = file
         self._progress = progress
         self.error: BaseException | None = None
@@ -70,7 +70,7 @@ class _Watched:
         return chunk
 
 
-def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> None:
+def stage(cursor: Any, spool: Spool, tables: list[str], progress: ByteProgress) -> None:
     """Copy some of a spool's files into temporary tables named `staged_<table>`."""
     for table in tables:
         create(cursor, f"staged_{table}", _COLUMNS[table])

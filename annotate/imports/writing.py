@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.imports import corpus, judgments, known_judgments
-from annotate.imports.staging import AlreadyImported, OnProgress, Progress
+from annotate.imports.staging import AlreadyImported, ByteProgress, OnProgress
 from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
@@ -105,7 +105,7 @@ def compare(*, project: Project, checked: Checked) -> None:
         refuse_if_imported(project, checked)
         with transaction.atomic():
             # Staging compares the file with the project. It creates new datasets on the way, hence the rollback.
-            _stage(project, checked, checked.report, Progress(checked.spool, None), locks=False)
+            _stage(project, checked, checked.report, ByteProgress(checked.spool, None), locks=False)
             transaction.set_rollback(True)
     except Refused:
         checked.spool.discard()
@@ -156,7 +156,7 @@ def write(
         if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
             raise Refused("The project has been deleted.")
         refuse_if_imported(project, checked, job=job)
-        progress = Progress(checked.spool, on_progress)
+        progress = ByteProgress(checked.spool, on_progress)
         batch = _write(project, checked, report, actor, progress)
         job = _store_import(project, checked, report, actor, job, batch)
         log.record(project, actor, Act(f"import {checked.kind.value}"), job, after=_describe_for_log(report))
@@ -182,7 +182,7 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
 
 
 def _write(
-    project: Project, checked: Checked, report: CheckReport, actor: Membership | None, progress: Progress
+    project: Project, checked: Checked, report: CheckReport, actor: Membership | None, progress: ByteProgress
 ) -> Batch | None:
     only_judgments = _stage(project, checked, report, progress, locks=True)
     with connection.cursor() as cursor:
@@ -195,7 +195,7 @@ def _write(
         return judgments.write_judgments(cursor, project, checked, actor, progress)
 
 
-def _stage(project: Project, checked: Checked, report: CheckReport, progress: Progress, *, locks: bool) -> bool:
+def _stage(project: Project, checked: Checked, report: CheckReport, progress: ByteProgress, *, locks: bool) -> bool:
     """Stage the file and compare it with the project; return whether it only adds judgments. Raises FileRefused."""
     judgments.check_scales(project, checked)
     only_judgments = False

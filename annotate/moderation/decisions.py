@@ -17,7 +17,7 @@ from annotate.models.assignment import AssignmentQuerySet
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.payments import paying
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
@@ -168,7 +168,7 @@ def reject(
 
 
 @transaction.atomic
-def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> Restored:
+def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> RestoredWork:
     """Approve rejected work after all: it counts if its place is still open and is surplus otherwise; both are paid."""
     if not why.strip():
         raise Refused("Give a reason for accepting it. It is recorded in the audit log.")

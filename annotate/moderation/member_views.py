@@ -16,7 +16,7 @@ from annotate.moderation import members as moderation_members
 from annotate.moderation.decisions import describe_closed
 from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.moderation.members import RemovalPlan
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
@@ -163,7 +163,7 @@ def _preview_removal(member: Membership, choice: ExclusionForm, plan: RemovalPla
     return Preview("removal", member, read_settings(choice), [plan.n_assignments, plan.n_judgments, plan.n_places])
 
 
-def _preview_restoring(member: Membership, restored: Restored) -> Preview:
+def _preview_restoring(member: Membership, restored: RestoredWork) -> Preview:
     return Preview("restoring", member, numbers=[restored.n_counted, restored.n_surplus, restored.n_already_counted])
 
 

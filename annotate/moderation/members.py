@@ -10,7 +10,7 @@ from annotate import places
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Finding, Hit, Judgment, Notice
 from annotate.onboarding import notices
-from annotate.places import Restored, leaving, reopening
+from annotate.places import RestoredWork, leaving, reopening
 from annotate.places.reopening import hit_reopens
 from annotate.quality import findings
 from projects import access, log
@@ -55,7 +55,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Part:
+class ExcludedPart:
     """The work of one batch that a removal excludes. Places of archived and imported batches never open again."""
 
     batch: Batch
@@ -69,7 +69,7 @@ class Part:
 class RemovalPlan:
     """The effect of a removal, in numbers."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ExcludedPart, ...]
     has_open_one: bool
     n_reserved: int
 
@@ -139,7 +139,7 @@ def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
     batches = Batch.objects.filter(pk__in=counts).select_related("project").order_by("number")
     return RemovalPlan(
         parts=tuple(
-            Part(
+            ExcludedPart(
                 batch,
                 counts[batch.pk][0],
                 n_judgments.get(batch.pk, 0),
@@ -212,13 +212,13 @@ def find_open_alerts(target: Membership) -> QuerySet[Finding]:
     return Finding.objects.filter(annotator=target, state=Finding.State.OPEN)
 
 
-def plan_restoring(*, target: Membership) -> Restored:
+def plan_restoring(*, target: Membership) -> RestoredWork:
     """Return how much of the excluded work would count again now, and how much would be surplus."""
     return places.count_restorable(list(_find_excluded(target).values_list("pk", flat=True)))
 
 
 @transaction.atomic
-def restore(*, target: Membership, actor: Membership | None, why: str, with_work: bool = True) -> Restored:
+def restore(*, target: Membership, actor: Membership | None, why: str, with_work: bool = True) -> RestoredWork:
     """Restore access and excluded work: it counts if its place is still open and is surplus otherwise.
 
     Raises Refused without a reason, or if there is nothing to restore. Locks in the order of `remove`.

@@ -23,7 +23,7 @@ from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
 from annotate.moderation.work_filter import COUNTING, MARKS, WorkFilter, find_emptied_hits
 from annotate.payments import ledger
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
@@ -153,7 +153,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
 
-def _describe_accepted(done: Restored) -> str:
+def _describe_accepted(done: RestoredWork) -> str:
     if done.n_counted:
         return "Accepted after all. It counts."
     if done.n_surplus:

@@ -46,7 +46,7 @@ GROUP BY m.id, u.id, p.name, p.external_id HAVING sum(e.cents) > 0 ORDER BY m.ps
 
 
 @dataclass(frozen=True)
-class Line:
+class PaymentLine:
     """One annotator's amount in a payment. Names are personal data, which only managers see."""
 
     pseudonym: str
@@ -65,10 +65,10 @@ class Line:
     """The ID of the annotator on the panel's platform."""
 
 
-def list_lines(payment: Payment) -> list[Line]:
+def list_lines(payment: Payment) -> list[PaymentLine]:
     with connection.cursor() as cursor:
         cursor.execute(_LINES, [payment.pk])
-        return [Line(*row) for row in cursor.fetchall()]
+        return [PaymentLine(*row) for row in cursor.fetchall()]
 
 
 @transaction.atomic
@@ -120,7 +120,7 @@ def file_name(payment: Payment, ending: str = "csv") -> str:
     return f"{payment.project.slug}-payment-{payment.number}.{ending}"
 
 
-def _take_lines(payment: Payment, actor: Membership) -> list[Line]:
+def _take_lines(payment: Payment, actor: Membership) -> list[PaymentLine]:
     """Return the lines of a payment for a file, and record that it was downloaded."""
     access.lock_actor(actor)
     lines = list_lines(payment)

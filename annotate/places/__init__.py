@@ -24,7 +24,7 @@ from annotate.places.creating import (
     withdraw_reserved,
 )
 from annotate.places.deciding import (
-    Restored,
+    RestoredWork,
     accept,
     approve,
     count_acceptable,
@@ -58,7 +58,7 @@ __all__ = [
     "Answer",
     "NewHit",
     "ReservedItem",
-    "Restored",
+    "RestoredWork",
     "Withdrawn",
     "accept",
     "add_controls",

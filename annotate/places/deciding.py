@@ -25,7 +25,7 @@ from annotate.places.locking import lock_assignments, lock_hits
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredWork:
     """Numbers of assignments that count again, and that are surplus because others have taken their places.
 
     `n_already_counted` judgments stay uncounted, because the same ones were imported again meanwhile and count.
@@ -141,7 +141,7 @@ WHERE a.id = ANY(%s) AND a.state = 'rejected' AND {is_marked_counted("a")}
 """
 
 
-def count_restorable(assignment_ids: Sequence[int]) -> Restored:
+def count_restorable(assignment_ids: Sequence[int]) -> RestoredWork:
     """Return what restoring would change if it were done now, without locking or changing anything."""
     found = _count(_RESTORABLE, assignment_ids)
     with connection.cursor() as cursor:
@@ -152,12 +152,12 @@ def count_restorable(assignment_ids: Sequence[int]) -> Restored:
         return replace(found, n_already_counted=cursor.fetchone()[0])
 
 
-def count_acceptable(assignment_ids: Sequence[int]) -> Restored:
+def count_acceptable(assignment_ids: Sequence[int]) -> RestoredWork:
     """Return what accepting rejected work would change if it were done now, without locking or changing anything."""
     return _count(_ACCEPTABLE, assignment_ids)
 
 
-def restore(assignment_ids: Sequence[int]) -> Restored:
+def restore(assignment_ids: Sequence[int]) -> RestoredWork:
     """Count excluded assignments again if their place is still theirs or still open; mark the others as surplus."""
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
@@ -169,7 +169,7 @@ def restore(assignment_ids: Sequence[int]) -> Restored:
             )
         n_known = _count_again(cursor, counted, "removed")
         _change_reason(cursor, surplus, "removed", "surplus")
-    return Restored(n_counted=len(counted), n_surplus=len(surplus), n_already_counted=n_known)
+    return RestoredWork(n_counted=len(counted), n_surplus=len(surplus), n_already_counted=n_known)
 
 
 def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
@@ -193,7 +193,7 @@ def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
     return accepted
 
 
-def _count(query: str, assignment_ids: Sequence[int]) -> Restored:
+def _count(query: str, assignment_ids: Sequence[int]) -> RestoredWork:
     """Return what `_retake` would do: of several assignments on one HIT, as many count as it has open places."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -206,7 +206,7 @@ def _count(query: str, assignment_ids: Sequence[int]) -> Restored:
             [list(assignment_ids)],
         )
         n_theirs, n_free, n_lost = map(int, cursor.fetchone())
-    return Restored(n_counted=n_theirs + n_free, n_surplus=n_lost - n_free)
+    return RestoredWork(n_counted=n_theirs + n_free, n_surplus=n_lost - n_free)
 
 
 def _retake(cursor: CursorWrapper, query: str, assignment_ids: Sequence[int]) -> tuple[list[int], list[int]]:

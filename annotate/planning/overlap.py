@@ -108,7 +108,7 @@ class OpenHit:
 
 
 @dataclass(frozen=True)
-class Line:
+class CoverageLine:
     """One part of the data: judgments planned, collected, in progress and missing.
 
     The type is `*` in a plan that does not divide by question type.
@@ -152,7 +152,7 @@ class TopUp:
 
 
 @dataclass(frozen=True)
-class Part:
+class PlannedBatch:
     """A batch to be created: candidates that all miss the same number of judgments."""
 
     judgments: int
@@ -180,8 +180,8 @@ class Part:
 class MissingJudgments:
     """What a plan is missing, by part of the data and by batch to be created or extended."""
 
-    lines: list[Line]
-    parts: list[Part]
+    lines: list[CoverageLine]
+    parts: list[PlannedBatch]
     top_ups: list[TopUp]
 
     @property
@@ -228,7 +228,7 @@ def compute_missing(
     # All candidates of a batch get the same number of judgments, so that each missing number makes a batch.
     for n in sorted(set(missing.values()) - {0}, reverse=True):
         rows = [each.row for each in coverage if missing.get(each.row.candidate) == n]
-        parts.append(Part(n, rows, list(cut(rows))))
+        parts.append(PlannedBatch(n, rows, list(cut(rows))))
     return MissingJudgments(lines, parts, top_ups)
 
 
@@ -237,7 +237,7 @@ def _sum_lines(
     parts_of: Mapping[int, DataPart],
     wanted: Mapping[DataPart, int | None],
     missing: Mapping[int, int],
-) -> list[Line]:
+) -> list[CoverageLine]:
     sums: dict[DataPart, Counter[str]] = {part: Counter() for part in sorted(wanted)}
     for each in coverage:
         part = sums[parts_of[each.row.candidate]]
@@ -245,7 +245,7 @@ def _sum_lines(
         if not each.is_left_out:
             part.update(n_had=each.n_had, n_coming=each.n_coming)
     return [
-        Line(kind=kind, split=split, type=type_, judgments=wanted[kind, split, type_], **counts)
+        CoverageLine(kind=kind, split=split, type=type_, judgments=wanted[kind, split, type_], **counts)
         for (kind, split, type_), counts in sums.items()
     ]
 

@@ -25,7 +25,15 @@ from annotate.batches.workload import (
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.planning.coverage import fetch_coverage, fetch_open_hits
 from annotate.planning.hit_presentation import Presentation, read_presentation
-from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules
+from annotate.planning.overlap import (
+    MissingJudgments,
+    PlannedBatch,
+    Rule,
+    TopUp,
+    compute_missing,
+    read_rules,
+    write_rules,
+)
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
@@ -47,7 +55,7 @@ class TrialUse:
 class PricedPart:
     """A batch to be created, with its cost."""
 
-    part: Part
+    part: PlannedBatch
     cost: Cost
 
 
@@ -240,7 +248,7 @@ def start_plan(
 
 
 def _create_part(
-    plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, presentation: Presentation
+    plan: OverlapPlan, actor: Membership | None, part: PlannedBatch, use: TrialUse, presentation: Presentation
 ) -> Batch:
     each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
     terms = replace(

@@ -24,7 +24,7 @@ POINT_PARTS = 10
 """On a slider, a tenth of the scale counts as one point, much as on a scale of ten points."""
 
 
-class Comparison:
+class PreparedScores:
     """All scores of the project, prepared once: others' means, and alpha without each annotator."""
 
     def __init__(self, scores: Scores, scale: QualityScale) -> None:
@@ -56,7 +56,7 @@ class Comparison:
 
 
 def compute_figures(
-    annotator_id: int, comparison: Comparison, record: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
+    annotator_id: int, comparison: PreparedScores, record: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
 ) -> Figures:
     """Return all figures of one annotator."""
     scores, scale = comparison.scores, comparison.scale

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.models.conditions import is_known, is_member, was_finished
 from annotate.quality.evidence import QualityScale, fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
-from annotate.quality.figures import Comparison, compute_figures
+from annotate.quality.figures import PreparedScores, compute_figures
 from measures.quality.crowd import summarise_crowd
 from measures.quality.degraded import DegradedTest
 from measures.quality.figures import Figures, pack, unpack
@@ -155,7 +155,7 @@ def read_thresholds(project: Project) -> Thresholds:
 
 
 def _compute(annotators: Collection[Membership], scale: QualityScale, thresholds: Thresholds) -> dict[int, Figures]:
-    comparison = Comparison(fetch_scores(scale), scale)
+    comparison = PreparedScores(fetch_scores(scale), scale)
     records = fetch_work_records(list(annotators), scale)
     texts = fetch_texts(sorted(comparison.find_candidates(records)))
     return {pk: compute_figures(pk, comparison, record, texts, thresholds) for pk, record in records.items()}

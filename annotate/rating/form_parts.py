@@ -69,7 +69,7 @@ class ItemOnPage(TypedDict):
     error: str
 
 
-class Group(TypedDict):
+class QuestionGroup(TypedDict):
     """A question with its references and its items."""
 
     question: QuestionOnPage
@@ -85,7 +85,7 @@ class MissingLine(TypedDict):
     criteria: list[tuple[str, str, str | None]]
 
 
-class Missing(TypedDict):
+class MissingAnswers(TypedDict):
     """What a form lacks that was sent, and whether anything in it is rated."""
 
     lines: list[MissingLine]
@@ -109,11 +109,11 @@ class Keys(TypedDict, total=False):
 class FormParts(TypedDict):
     """What the templates need to render a form."""
 
-    groups: Sequence[Group]
+    groups: Sequence[QuestionGroup]
     criteria: Sequence[CriterionOnPage]
     is_grid: bool
     keys: Keys
-    missing: Missing
+    missing: MissingAnswers
     rates_questions: bool
 
 
@@ -183,7 +183,7 @@ def build_item(
 
 
 def build_form(
-    groups: Sequence[Group], criteria: Sequence[CriterionOnPage], errors: Mapping[int, str] | None
+    groups: Sequence[QuestionGroup], criteria: Sequence[CriterionOnPage], errors: Mapping[int, str] | None
 ) -> FormParts:
     """Return the form of a HIT or a test: its items by question, how they are answered, and what is missing."""
     # All questions of a page have the same passage, hence the same dataset.
@@ -198,7 +198,7 @@ def build_form(
     }
 
 
-def _describe_missing(groups: Sequence[Group], n_errors: int, *, rates_questions: bool) -> Missing:
+def _describe_missing(groups: Sequence[QuestionGroup], n_errors: int, *, rates_questions: bool) -> MissingAnswers:
     if not n_errors:
         return {"lines": [], "message": "", "has_ratings": False}
     lines = _list_missing(groups)
@@ -216,7 +216,7 @@ def _count_missing(n: int, *, rates_questions: bool) -> str:
     return ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n).format(n=n)
 
 
-def _list_missing(groups: Sequence[Group]) -> list[MissingLine]:
+def _list_missing(groups: Sequence[QuestionGroup]) -> list[MissingLine]:
     """Return a line for each item with an error; if only some criteria are missing, which ones and why."""
     lines: list[MissingLine] = []
     for item in (item for group in groups for item in group["items"] if item["error"]):

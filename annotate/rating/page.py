@@ -16,8 +16,8 @@ from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.rating.draft_merge import list_read
 from annotate.rating.form_parts import (
     FormParts,
-    Group,
     Prefill,
+    QuestionGroup,
     build_form,
     build_item,
     prefill_from_draft,
@@ -158,7 +158,7 @@ def _build_page(
     visible = layout if alone is None else layout[alone : alone + 1]
     items = list_items(visible, with_opinions=project.shows_candidate_opinion)
     references = list_references({item.question_id for item in items}, project)
-    groups: list[Group] = []
+    groups: list[QuestionGroup] = []
     # The layout keeps a question's items together, so that each question is one run.
     for question_id, run in groupby(enumerate(items, alone or 0), key=lambda pair: pair[1].question_id):
         pairs = list(run)

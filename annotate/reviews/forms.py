@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django import forms
 
-from annotate.reviews.spot_checks import Verdict
+from annotate.reviews.spot_checks import ItemVerdict
 from projects.language.characters import remove_forbidden
 
 
@@ -17,7 +17,7 @@ MAX_NOTE = 2_000
 """Characters of a note on one item, or on an alert: a few paragraphs."""
 
 
-def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
+def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, ItemVerdict]:
     """Return the posted verdicts by position; items without one are omitted."""
     verdicts = {}
     for place in range(n_items):
@@ -25,5 +25,5 @@ def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
         if verdict in ("fine", "poor"):
             # A longer note is cut rather than refused, so that no verdict is lost over it.
             note = remove_forbidden(post.get(f"note{place}", "")).strip()[:MAX_NOTE]
-            verdicts[place] = Verdict(is_poor=verdict == "poor", note=note)
+            verdicts[place] = ItemVerdict(is_poor=verdict == "poor", note=note)
     return verdicts

@@ -28,7 +28,7 @@ SEEDS = 2**62
 """The number of possible seeds: too many to guess which HITs will be drawn, and within a database's bigint."""
 
 
-class Submitted(NamedTuple):
+class SubmittedAssignment(NamedTuple):
     """A submitted assignment; lists of them are in the order of submission."""
 
     id: int
@@ -37,7 +37,7 @@ class Submitted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ItemVerdict:
     """A reviewer's verdict on one item."""
 
     is_poor: bool
@@ -69,11 +69,11 @@ def draw_spot_checks(*, project: Project) -> int:
     if rules is None or not (rules.spot_check_share or rules.spot_check_floor):
         return 0
     # No lock: two draws at once compute the same assignments, and `_store` inserts each once.
-    by_annotator: dict[int, list[Submitted]] = {}
+    by_annotator: dict[int, list[SubmittedAssignment]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_SUBMITTED, [project.pk])
         for annotator, *submitted in cursor:
-            by_annotator.setdefault(annotator, []).append(Submitted(*submitted))
+            by_annotator.setdefault(annotator, []).append(SubmittedAssignment(*submitted))
     due = [
         pk
         for each in by_annotator.values()
@@ -82,7 +82,7 @@ def draw_spot_checks(*, project: Project) -> int:
     return _store(project, due) if due else 0
 
 
-def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: int) -> list[int]:
+def choose(submitted: Sequence[SubmittedAssignment], *, share: float, least: int, seed: int) -> list[int]:
     """Return which of an annotator's assignments to draw now, in addition to those drawn before.
 
     The work is divided into stretches of 1 / share in the order of submission, and one is drawn from each full stretch,
@@ -105,7 +105,7 @@ def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: in
     return sorted(drawn - drawn_before)
 
 
-def _hash(seed: int, submitted: Submitted) -> bytes:
+def _hash(seed: int, submitted: SubmittedAssignment) -> bytes:
     return hashlib.sha256(f"{seed}:{submitted.uuid}".encode()).digest()
 
 
@@ -160,7 +160,7 @@ def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnsw
 
 
 @transaction.atomic
-def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdict]) -> Review:
+def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[int, ItemVerdict]) -> Review:
     """Accept or reject each item, by position in the layout, and finish the review.
 
     Raises Refused for the reviewer's own work, before the blind rating, for another reviewer's check, a second time, or

@@ -18,7 +18,7 @@ from annotate.rating.sent import SentAnswers, read_rating
 from annotate.rating.shown import describe_question, format_opinion, list_items, list_references
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
-from annotate.reviews.spot_checks import Verdict
+from annotate.reviews.spot_checks import ItemVerdict
 from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -155,12 +155,12 @@ def _render_blind(
 
 
 def _render_sides(
-    request: ProjectRequest, project: Project, review: Review, verdicts: Mapping[int, Verdict], *, error: str = ""
+    request: ProjectRequest, project: Project, review: Review, verdicts: Mapping[int, ItemVerdict], *, error: str = ""
 ) -> HttpResponse:
     items = list_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
     passage = review.assignment.hit.passage
     # Stored verdicts if the check is finished, otherwise those of a form that was refused.
-    given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
+    given = {verdict.item_id: ItemVerdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
     own, remarks = _fetch_values(review), _fetch_remarks(review)
     references = list_references({item.question_id for item in items}, project, even_hidden=True)
     rows = []

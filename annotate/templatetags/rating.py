@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from annotate.rating import ui_strings
-from annotate.rating.form_parts import Group
+from annotate.rating.form_parts import QuestionGroup
 from annotate.rating.shown import fold_blank_lines
 from projects.accounts.passwords import signs_in_by_panel
 from projects.accounts.rating_keys import ACTIONS, has_keys_off, list_working_keys
@@ -72,7 +72,7 @@ def rating_passage(passage: Passage) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def rating_question(context: Mapping[str, Any], group: Group, number: int) -> SafeString:
+def rating_question(context: Mapping[str, Any], group: QuestionGroup, number: int) -> SafeString:
     """Return a question of the form with its items."""
     form = {name: context[name] for name in ("criteria", "is_grid", "rates_questions")}
     items = [include_cached("annotate/rating/_item.html", item=item, **form) for item in group["items"]]

@@ -19,7 +19,7 @@ HINT_SECONDS = 45 * 60
 
 
 @dataclass(frozen=True)
-class Session:
+class WorkSession:
     """The HITs of a session and the seconds of work in them, with those of the last HIT."""
 
     n_hits: int = 0
@@ -36,7 +36,7 @@ def wants_session(user: User) -> bool:
     return bool(user.suggests_breaks or user.session_goal)
 
 
-def find_session(user: User) -> Session:
+def find_session(user: User) -> WorkSession:
     """Return the session that is under way: empty if the last HIT was submitted longer ago than a break lasts."""
     with connection.cursor() as cursor:
         prepared(_RECENT).execute(cursor, {"user": user.pk})
@@ -48,7 +48,7 @@ def find_session(user: User) -> Session:
             break
         n_hits, total, last = n_hits + 1, total + seconds, last if n_hits else seconds
         begun_at = submitted_at - timedelta(seconds=seconds)
-    return Session(n_hits, total, last)
+    return WorkSession(n_hits, total, last)
 
 
 def list_hints(user: User) -> list[str]:

@@ -33,7 +33,7 @@ VARIANTS = {
 }
 
 
-class Parts(NamedTuple):
+class QuestionWords(NamedTuple):
     """The words of a question by kind, in lower case."""
 
     named: Counter[str]
@@ -77,7 +77,7 @@ class Answerability(MeanMetric):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The weights in the order of `Parts`."""
+        """The weights in the order of `QuestionWords`."""
         return self.named, self.question_type, self.relevant, self.function
 
     @property
@@ -159,7 +159,7 @@ def split_words(text: str) -> list[str]:
     return [word for each in text.split() if (word := each.strip(_MARKS))]
 
 
-def divide_words(text: str) -> Parts:
+def divide_words(text: str) -> QuestionWords:
     """Divide the words of a question into the four kinds.
 
     Parameters
@@ -180,7 +180,7 @@ def divide_words(text: str) -> Parts:
     """
     words = split_words(text)
     types = _find_question_type(words)
-    kinds: dict[str, list[str]] = {kind: [] for kind in Parts._fields}
+    kinds: dict[str, list[str]] = {kind: [] for kind in QuestionWords._fields}
     for place, word in enumerate(words):
         is_function = word.lower() in FUNCTION_WORDS
         if place in types:
@@ -193,7 +193,7 @@ def divide_words(text: str) -> Parts:
     return _make_parts(kinds)
 
 
-def _divide_as_in_code(text: str) -> Parts:
+def _divide_as_in_code(text: str) -> QuestionWords:
     words = split_words(text)
     types = _find_question_type(words)
     typed = {words[place] for place in types}
@@ -219,11 +219,11 @@ def _find_question_type(words: Sequence[str]) -> set[int]:
     return found | {place for place in after if place < len(words)}
 
 
-def _make_parts(kinds: Mapping[str, Iterable[str]]) -> Parts:
-    return Parts(**{kind: Counter(word.lower() for word in words) for kind, words in kinds.items()})
+def _make_parts(kinds: Mapping[str, Iterable[str]]) -> QuestionWords:
+    return QuestionWords(**{kind: Counter(word.lower() for word in words) for kind, words in kinds.items()})
 
 
-def _compare_as_in_paper(candidate: Parts, reference: Parts, weights: Sequence[float]) -> float:
+def _compare_as_in_paper(candidate: QuestionWords, reference: QuestionWords, weights: Sequence[float]) -> float:
     precision = recall = total = 0.0
     for ours, theirs, weight in zip(candidate, reference, weights, strict=True):
         if not ours and not theirs:
@@ -236,7 +236,7 @@ def _compare_as_in_paper(candidate: Parts, reference: Parts, weights: Sequence[f
     return _f1(precision / total, recall / total) if total else 0.0
 
 
-def _compare_as_in_code(candidate: Parts, reference: Parts, weights: Sequence[float]) -> float:
+def _compare_as_in_code(candidate: QuestionWords, reference: QuestionWords, weights: Sequence[float]) -> float:
     pairs = zip(candidate, reference, weights, strict=True)
     return sum(weight * _f1(_bleu_1(ours, theirs), _bleu_1(theirs, ours)) for ours, theirs, weight in pairs)
 

@@ -15,7 +15,7 @@ from measures.metrics.registry import register
 from measures.neural.encoding import Kept, Runner, Tokens
 from measures.neural.environment import load_torch
 from measures.neural.folders import Kind, ModelFolder
-from measures.neural.learned import INFINITE, LearnedMetric, Session
+from measures.neural.learned import INFINITE, LearnedMetric, ModelSession
 from measures.neural.loading import load_encoder
 from measures.neural.matching import EncodedText, match_greedily, weigh_by_rarity
 from measures.patterns import Floats
@@ -69,7 +69,7 @@ class BertScore(LearnedMetric):
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder", "masked", "cross")
     high: ClassVar[float] = 1.0
 
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         return _BertScoreSession(self, folder)
 
     @property
@@ -85,7 +85,7 @@ class BertScore(LearnedMetric):
         self.session.read_all(parts, on_wait)
 
 
-class _BertScoreSession(Session):
+class _BertScoreSession(ModelSession):
     def __init__(self, metric: BertScore, folder: ModelFolder) -> None:
         super().__init__(folder)
         self.metric = metric

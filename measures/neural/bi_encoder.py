@@ -13,7 +13,7 @@ from measures.metrics.registry import register
 from measures.neural.encoding import Kept, Runner, Vectors
 from measures.neural.environment import load_torch
 from measures.neural.folders import Kind, ModelFolder
-from measures.neural.learned import LearnedMetric, Session
+from measures.neural.learned import LearnedMetric, ModelSession
 from measures.neural.loading import load_encoder
 from measures.patterns import Floats
 
@@ -44,7 +44,7 @@ class BiEncoder(LearnedMetric):
     high: ClassVar[float] = 1.0
     kinds: ClassVar[tuple[Kind, ...]] = ("encoder", "masked", "cross")
 
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         return _BiEncoderSession(self, folder)
 
     @property
@@ -52,7 +52,7 @@ class BiEncoder(LearnedMetric):
         return "cosine, best reference"
 
 
-class _BiEncoderSession(Session):
+class _BiEncoderSession(ModelSession):
     def __init__(self, metric: BiEncoder, folder: ModelFolder) -> None:
         super().__init__(folder)
         self.metric = metric

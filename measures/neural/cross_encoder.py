@@ -10,7 +10,7 @@ from measures.metrics.metric import Answers, setting
 from measures.metrics.registry import register
 from measures.neural.encoding import Runner
 from measures.neural.folders import Kind, ModelFolder
-from measures.neural.learned import LearnedMetric, Session
+from measures.neural.learned import LearnedMetric, ModelSession
 from measures.neural.loading import load_cross
 from measures.patterns import Floats
 
@@ -46,7 +46,7 @@ class CrossEncoder(LearnedMetric):
             for candidate, references in zip(answers.candidates, answers.references, strict=True)
         ]
 
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         return _CrossEncoderSession(self, folder)
 
     @property
@@ -96,7 +96,7 @@ class QuestionCrossEncoder(CrossEncoder):
         return f"{ORDERS[self.order]}, with the question"
 
 
-class _CrossEncoderSession(Session):
+class _CrossEncoderSession(ModelSession):
     def __init__(self, metric: CrossEncoder, folder: ModelFolder) -> None:
         super().__init__(folder)
         self.metric = metric

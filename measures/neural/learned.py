@@ -15,7 +15,7 @@ from measures.patterns import Floats
 INFINITE = float("inf")
 
 
-class Session(ABC):
+class ModelSession(ABC):
     """A loaded model, and what a metric keeps while it scores."""
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -53,7 +53,7 @@ class LearnedMetric(MeanMetric):
     """What is loaded, while columns are scored."""
 
     @abstractmethod
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         """Load the model."""
 
     @property

@@ -11,7 +11,7 @@ from measures.metrics.registry import register
 from measures.neural.encoding import Runner, Tokens
 from measures.neural.environment import load_torch
 from measures.neural.folders import Kind, ModelFolder
-from measures.neural.learned import LearnedMetric, Session
+from measures.neural.learned import LearnedMetric, ModelSession
 from measures.neural.loading import load_masked
 from measures.patterns import Floats
 
@@ -52,7 +52,7 @@ class QaScore(LearnedMetric):
     kinds: ClassVar[tuple[Kind, ...]] = ("masked",)
     high: ClassVar[float] = 0.0
 
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         return _QaScoreSession(self, folder)
 
     @property
@@ -68,7 +68,7 @@ class _Copy(NamedTuple):
     truth: list[int]
 
 
-class _QaScoreSession(Session):
+class _QaScoreSession(ModelSession):
     def __init__(self, metric: QaScore, folder: ModelFolder) -> None:
         super().__init__(folder)
         self.metric = metric

@@ -11,10 +11,10 @@ from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import ON_SCALE
 from measures.studies.resampling import (
-    Column,
     Moments,
     Pairs,
     Ranks,
+    SortedColumn,
     draw_resamples,
     leave_out_each,
     merge_at_random,
@@ -61,8 +61,8 @@ class Items:
         by_group: bool,
         within: float = ON_SCALE,
     ) -> None:
-        self.human, self.n = Column.of(human, within=within), len(human)
-        self.metrics = {name: Column.of(metric) for name, metric in metrics.items()}
+        self.human, self.n = SortedColumn.of(human, within=within), len(human)
+        self.metrics = {name: SortedColumn.of(metric) for name, metric in metrics.items()}
         lengths = {len(column.values) for column in self.metrics.values()} | (
             {len(groups)} if groups is not None else set()
         )

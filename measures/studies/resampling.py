@@ -120,7 +120,7 @@ def merge_at_random(parts: Ints, n_blocks: int, rng: np.random.Generator) -> Int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Column:
+class SortedColumn:
     """A column of scores with its sorted order.
 
     Attributes
@@ -141,7 +141,7 @@ class Column:
     starts: Ints
 
     @classmethod
-    def of(cls, values: Floats, *, within: float = 0.0) -> "Column":
+    def of(cls, values: Floats, *, within: float = 0.0) -> "SortedColumn":
         """Sort a column, with ties up to rounding as in `measures.rounding.merge_ties`.
 
         Raises ValueError where a score is missing or infinite.
@@ -176,8 +176,8 @@ class Column:
 class Moments:
     """Pearson's correlations of metrics with the human scores, from weighted sums of moments."""
 
-    human: Column
-    metrics: Sequence[Column]
+    human: SortedColumn
+    metrics: Sequence[SortedColumn]
 
     @cached_property
     def _moments(self) -> Floats:
@@ -211,8 +211,8 @@ class Ranks:
     Ranks are those of the resample: ties, also those between copies of one item, share their mean rank.
     """
 
-    human: Column
-    metrics: Sequence[Column]
+    human: SortedColumn
+    metrics: Sequence[SortedColumn]
 
     def spearmans(self, weights: Ints) -> Floats:
         """Return Spearman's correlation of each metric in each resample, (b, n) to (b, m), or NaN."""
@@ -276,7 +276,7 @@ class Pairs:
     ``n log2 k`` additions, where k is the smaller number of distinct scores of the two columns.
     """
 
-    def __init__(self, first: Column, second: Column) -> None:
+    def __init__(self, first: SortedColumn, second: SortedColumn) -> None:
         if len(second.starts) < len(first.starts):
             first, second = second, first
         self.first, self.second = first, second
@@ -321,7 +321,7 @@ class Pairs:
         return _ratio(2.0 * lead, np.sqrt(spreads[0] * spreads[1]))
 
 
-def _spread_without(column: Column, parts: Ints, n: Ints) -> Floats:
+def _spread_without(column: SortedColumn, parts: Ints, n: Ints) -> Floats:
     """Return ``n^2`` minus the sum of ``t^2`` over ties without each part, of which `n` items are left."""
     n_scores = len(column.starts)
     totals = np.bincount(column.codes, minlength=n_scores)
@@ -331,7 +331,7 @@ def _spread_without(column: Column, parts: Ints, n: Ints) -> Floats:
     return np.asarray(n**2 - ((totals**2).sum() - lost), np.float64)
 
 
-def _count_leads(first: Column, second: Column) -> Ints:
+def _count_leads(first: SortedColumn, second: SortedColumn) -> Ints:
     """Return for each item its concordant minus its discordant pairs with all others."""
     leads = np.zeros(len(first.codes), np.int64)
     for bit in range(int(len(first.starts) - 1).bit_length()):
@@ -348,7 +348,7 @@ def _count_leads(first: Column, second: Column) -> Ints:
     return leads
 
 
-def _split(first: Column, second: Column, bit: int) -> tuple[Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+def _split(first: SortedColumn, second: SortedColumn, bit: int) -> tuple[Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
     """Return the items of a level by node and second score.
 
     Which are in the left half, the number of each one's node, where each run of equal second scores within a node
@@ -365,7 +365,7 @@ def _split(first: Column, second: Column, bit: int) -> tuple[Ints, npt.NDArray[n
     return order, is_left, np.cumsum(is_new_node) - 1, starts, np.cumsum(is_new) - 1
 
 
-def _level(first: Column, second: Column, bit: int) -> _Level:
+def _level(first: SortedColumn, second: SortedColumn, bit: int) -> _Level:
     order, is_left, node, starts, runs = _split(first, second, bit)
     n_left = np.concatenate([[0], np.cumsum(is_left)])
     n_right = np.arange(len(order) + 1) - n_left

@@ -35,7 +35,7 @@ _PRIMARY = "SELECT pg_current_wal_lsn() - '0/0'"
 _REPLICA = "SELECT pg_last_wal_replay_lsn() - '0/0' WHERE pg_is_in_recovery()"
 
 
-class Progress:
+class ReplicaPosition:
     """Up to which moment the replica has everything that the server had.
 
     Positions in the log of changes are compared, with the times at which the server was there: clocks need not agree,
@@ -97,7 +97,7 @@ class Progress:
         self._was_current = is_current
 
 
-_progress = Progress()
+_progress = ReplicaPosition()
 
 
 def read_from_replica(read: Callable[[], T], account: int) -> T:

@@ -43,7 +43,7 @@ WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at 
 
 
 @dataclass
-class SignIn:
+class SessionRows:
     """What was read with a session. Each row is used once: a second question in the same request reads it again."""
 
     slug: str
@@ -51,7 +51,7 @@ class SignIn:
     membership: Membership | None
 
 
-_found: ContextVar[SignIn | None] = ContextVar("sign_in", default=None)
+_found: ContextVar[SessionRows | None] = ContextVar("sign_in", default=None)
 _accounts: dict[str, int] = {}
 
 
@@ -75,7 +75,7 @@ def fetch_session(key: str, slug: str = "") -> Session | None:
         user, membership, project = _take(_USER, values), _take(_MEMBER, values), _take(_PROJECT, values)
         if membership is not None:
             membership.project = project
-        _found.set(SignIn(slug, user, membership))
+        _found.set(SessionRows(slug, user, membership))
     return session
 
 

@@ -31,7 +31,7 @@ from projects.importing.import_options import CriterionColumn, Options
 from projects.importing.kept_rows import KeptReader, is_kept
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.opening import Kind
-from projects.importing.parquet_folders import Part
+from projects.importing.parquet_folders import ParquetPart
 from projects.importing.previewing import Preview
 from projects.importing.readers import Reader
 from projects.importing.reading_program import describe_refusal, dump_criteria, dump_skipped, load_skipped
@@ -149,7 +149,7 @@ def preview_planned(
         )
 
 
-def combine_parquet(parts: Sequence[Part], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+def combine_parquet(parts: Sequence[ParquetPart], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:
     """Write the rows of Parquet files into one as `folders.combine_parquet` does, within the limits. Raises Refused."""
     request = {
         "parts": [[part.name, str(part.path)] for part in parts],

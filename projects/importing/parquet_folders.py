@@ -25,25 +25,25 @@ _NAME = re.compile(r"(?P<split>.+?)(?:-\d{5}-of-\d{5}(?:-[0-9a-f]+)?)?\.parquet"
 """File names such as train-00000-of-00002.parquet or test.parquet."""
 
 
-class Part(NamedTuple):
+class ParquetPart(NamedTuple):
     """One Parquet file and the name that its owner gave it."""
 
     name: str
     path: Path
 
 
-_OpenFile = tuple[Part, "pq.ParquetFile"]
+_OpenFile = tuple[ParquetPart, "pq.ParquetFile"]
 
 
-def list_parquet(folder: Path) -> list[Part]:
+def list_parquet(folder: Path) -> list[ParquetPart]:
     """Return the Parquet files in a folder and the folders in it. Raises Refused if there is none."""
     paths = sorted(folder.rglob("*.parquet"))
     if not paths:
         raise Refused(f"There are no Parquet files in {folder}.")
-    return [Part(path.name, path) for path in paths]
+    return [ParquetPart(path.name, path) for path in paths]
 
 
-def combine_parquet(parts: Sequence[Part], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+def combine_parquet(parts: Sequence[ParquetPart], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:
     """Write the rows of Parquet files into one file.
 
     Rows get the split that their file is named for, unless the file has a column `split`. Raises Refused for files that
@@ -100,7 +100,7 @@ def _read_tables(files: Sequence["_OpenFile"], schema: "pa.Schema", limits: Limi
         yield pa.concat_tables(waiting)
 
 
-def _read_file(part: Part, file: "pq.ParquetFile", schema: "pa.Schema") -> Iterator["pa.Table"]:
+def _read_file(part: ParquetPart, file: "pq.ParquetFile", schema: "pa.Schema") -> Iterator["pa.Table"]:
     """Yield small tables of one file; columns that it lacks are empty, its split excepted."""
     import pyarrow as pa
 
@@ -133,5 +133,5 @@ def _describe_columns(schema: "pa.Schema") -> "pa.Schema":
     return pa.schema(fields if SPLIT in schema.names else [*fields, pa.field(SPLIT, pa.string())])
 
 
-def _cannot_read(part: Part, error: Exception) -> Refused:
+def _cannot_read(part: ParquetPart, error: Exception) -> Refused:
     return Refused(f"{shorten_name(part.name)} can’t be read as Parquet: {shorten_error(error)}")

@@ -108,7 +108,7 @@ def _keep_rows(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str,
 
 
 def _combine(request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
-    parts = [parquet_folders.Part(name, Path(path)) for name, path in request["parts"]]
+    parts = [parquet_folders.ParquetPart(name, Path(path)) for name, path in request["parts"]]
     parquet_folders.combine_parquet(parts, Path(request["target"]), Limits(**request["limits"]))
     return {}
 

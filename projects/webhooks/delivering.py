@@ -17,7 +17,7 @@ from projects.database.replica import find_bound
 from projects.errors import Refused
 from projects.models import Act, Delivery, DeliveryAttempt, Webhook
 from projects.webhooks import sending
-from projects.webhooks.sending import Outcome
+from projects.webhooks.sending import SendingResult
 
 LEASE = timedelta(seconds=60)
 """A message whose worker died is sent again after this. Sending one takes a few seconds at most."""
@@ -127,7 +127,7 @@ def _claim() -> int | None:
 
 
 @transaction.atomic
-def _store(delivery: Delivery, outcome: Outcome) -> None:
+def _store(delivery: Delivery, outcome: SendingResult) -> None:
     # Locked: the address may have been deleted meanwhile, with its messages.
     if not Delivery.objects.select_for_update(no_key=True).filter(pk=delivery.pk).exists():
         return

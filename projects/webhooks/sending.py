@@ -34,7 +34,7 @@ LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SendingResult:
     """How an attempt ended: the status of the answer, or the error; and how long it took."""
 
     status: int | None
@@ -71,7 +71,7 @@ def write_body(delivery: Delivery) -> bytes:
     return orjson.dumps(message, option=orjson.OPT_SORT_KEYS)
 
 
-def send(delivery: Delivery) -> Outcome:
+def send(delivery: Delivery) -> SendingResult:
     """Send a message once, and return how that ended; nothing that the other side does raises an error."""
     body, timestamp = write_body(delivery), str(int(time.time()))
     headers = {
@@ -99,7 +99,7 @@ def send(delivery: Delivery) -> Outcome:
     ms = round((time.monotonic() - began) * 1000)
     if status is not None and status not in SUCCESS:
         error = "A redirect is not followed." if 300 <= status < 400 else "The answer was no success."
-    return Outcome(status, ms, error)
+    return SendingResult(status, ms, error)
 
 
 def _post(target: Target, address: str, headers: dict[str, str], body: bytes) -> int:

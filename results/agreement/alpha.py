@@ -79,7 +79,7 @@ class AlphaLine:
 
 
 @dataclass(frozen=True)
-class Group:
+class PartAgreement:
     """Agreement within one part of a scope."""
 
     name: str
@@ -93,7 +93,7 @@ class AgreementReport:
     level: Level
     levels: tuple[AlphaLine, ...]
     by: str
-    groups: tuple[Group, ...]
+    groups: tuple[PartAgreement, ...]
     n_resamples: int | None
     """None for the jackknife, which draws nothing; the seed alike."""
     seed: int | None
@@ -253,7 +253,7 @@ def measure_agreement(
         levels=tuple(_make_lines(scope, patterns, levels, intervals, only=level if is_large else None)),
         by=by,
         groups=tuple(
-            Group(name, *_make_lines(part_scope, part, [level], intervals))
+            PartAgreement(name, *_make_lines(part_scope, part, [level], intervals))
             for name, part_scope, part in _fetch_parts(scope, ratings, by)
         ),
         n_resamples=intervals.n_resamples,

@@ -31,7 +31,7 @@ PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """How long a run will take about, and what that is known from."""
 
     seconds: float
@@ -42,19 +42,19 @@ class Estimate:
         return f"about {format_seconds(self.seconds)}"
 
 
-def estimate(project: Project, name: str, metric: type[Metric], folder: ModelFolder) -> Estimate | None:
+def estimate(project: Project, name: str, metric: type[Metric], folder: ModelFolder) -> TimeEstimate | None:
     """Return how long a metric will take over the candidates of a project; none if nothing was ever measured."""
     n = Candidate.objects.judgeable_in(project).count()
     runs = MetricRun.objects.done().filter(metric=name, settings__model=folder.name, report__has_key="per_second")
     paces = runs.order_by("pk").values_list("report__per_second", flat=True)
     if here := paces.filter(project=project).last():
-        return Estimate(PAUSE_SECONDS + n / float(here), is_measured=True)
+        return TimeEstimate(PAUSE_SECONDS + n / float(here), is_measured=True)
     if speed := read_speeds().get(folder.digest):
         tokens = count_tokens(project, metric, folder)
-        return Estimate(PAUSE_SECONDS + tokens / float(speed["tokens_per_second"]), is_measured=False)
+        return TimeEstimate(PAUSE_SECONDS + tokens / float(speed["tokens_per_second"]), is_measured=False)
     # Texts of other projects may be longer or shorter.
     elsewhere = paces.last()
-    return Estimate(PAUSE_SECONDS + n / float(elsewhere), is_measured=False) if elsewhere else None
+    return TimeEstimate(PAUSE_SECONDS + n / float(elsewhere), is_measured=False) if elsewhere else None
 
 
 def count_tokens(project: Project, metric: type[Metric], folder: ModelFolder) -> float:

@@ -15,7 +15,7 @@ from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Candidate
 from results.metrics.candidate_slices import Slice, read_answers
-from results.metrics.storing import Column, copy_scores, delete_scores, needs_counts
+from results.metrics.storing import ScoreColumn, copy_scores, delete_scores, needs_counts
 from results.metrics.summarising import Sums
 from results.models import MetricChunk, MetricScore
 
@@ -43,7 +43,7 @@ def _score_candidates(chunk: MetricChunk, metric: Metric, on_progress: OnProgres
         if digest.result() == chunk.digest:
             on_progress(total, total)
             return {"column": None, "report": {**chunk.report, "is_resumed": True}}
-    digest, column = _Digest(chunk, identity), Column(with_counts=needs_counts(metric))
+    digest, column = _Digest(chunk, identity), ScoreColumn(with_counts=needs_counts(metric))
     for part in read():
         digest.add(part)
         scores = score_slice(metric, part.answers, shift_progress(len(column), total, on_progress))
@@ -76,7 +76,7 @@ class _Digest:
         return self._hash.hexdigest()
 
 
-def _add_up(chunk: MetricChunk, column: Column) -> Sums:
+def _add_up(chunk: MetricChunk, column: ScoreColumn) -> Sums:
     """Return the summed statistics of the chunk: of all its scored candidates, and by dataset and by source."""
     counted = [
         (ids, values, counts)

@@ -33,7 +33,7 @@ from projects.models import Candidate, Project
 from results.learned.usable_models import is_learned
 from results.metrics.chunk_scores import score_chunk, store_chunk
 from results.metrics.registry import describe_metric, find_metric, make_metric
-from results.metrics.storing import Column, delete_scores
+from results.metrics.storing import ScoreColumn, delete_scores
 from results.metrics.summarising import Sums
 from results.models import MetricChunk, MetricRun, MetricScore
 
@@ -60,7 +60,7 @@ class RunResult:
     reasons: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     identity: dict[str, str] = field(default_factory=dict)
-    column: Column | None = None
+    column: ScoreColumn | None = None
     """The scores, unless the chunks have stored them; then `sums` has their summed statistics."""
     sums: Sums | None = None
     n_resumed: int = 0

@@ -23,7 +23,7 @@ from results.metrics.candidate_slices import SLICE, Slice, count_candidates, rea
 from results.metrics.chunk_scores import shift_progress
 from results.metrics.chunks import RunResult, can_share, score_in_chunks
 from results.metrics.registry import describe_metric, find_metric, make_metric, make_metric_key
-from results.metrics.storing import Column, needs_counts, store_scores
+from results.metrics.storing import ScoreColumn, needs_counts, store_scores
 from results.models import MetricRun
 from results.scope.self_references import count_self_references, takes_all_references
 from results.scope.unspaced_texts import count_unspaced, misses_words
@@ -159,7 +159,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> RunResult:
-    column = Column(with_counts=needs_counts(metric))
+    column = ScoreColumn(with_counts=needs_counts(metric))
     try:
         # Loads what is slow to load, such as a model or a program, once for all slices.
         with metric.ready():

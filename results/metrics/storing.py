@@ -25,7 +25,7 @@ REASON_LENGTH = 200
 
 
 @dataclass
-class Column:
+class ScoreColumn:
     """The scores of a run until they are stored: arrays of numbers, so that a large project fits into memory."""
 
     with_counts: bool = False
@@ -68,7 +68,7 @@ def needs_counts(metric: Metric) -> bool:
 
 def store_scores(
     run: MetricRun,
-    column: Column | None,
+    column: ScoreColumn | None,
     combine: Combine = None,
     *,
     sums: Sums | None = None,
@@ -88,7 +88,7 @@ def store_scores(
     return summarise(run, combine, sums=sums, low=low, high=high)
 
 
-def copy_scores(run_id: int, column: Column) -> None:
+def copy_scores(run_id: int, column: ScoreColumn) -> None:
     """Write the scores of a column."""
     table = f'"{MetricScore._meta.db_table}" (run_id, candidate_id, value, reason, counts)'
     file = io.StringIO("".join(_format_line(run_id, *row, column.reasons) for row in column.rows()))

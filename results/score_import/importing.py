@@ -23,10 +23,10 @@ from projects.models import Act, Membership, Project
 from projects.people.members import find_owner
 from projects.web import uploads
 from results.metrics.registry import make_metric_key
-from results.metrics.storing import Column, store_scores
+from results.metrics.storing import ScoreColumn, store_scores
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
-from results.score_import.rows import NO_SCORE, MetricColumn, list_reasons
+from results.score_import.rows import NO_SCORE, ScoresByMetric, list_reasons
 
 State, Step = ScoreFile.State, ScoreFile.Step
 
@@ -218,7 +218,7 @@ FILES = uploads.JobFiles(
 """The upload and the list of its problems; where the scores were imported, the list stays."""
 
 
-def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> MetricRun:
+def _store_run(job: ScoreFile, found: Read, column: ScoresByMetric, name: str) -> MetricRun:
     ids, now = found.candidates.ids, timezone.now()
     reasons = {ids[position]: reason for position, reason in list_reasons(column)}
     n_not_numbers = len(column.not_numbers)
@@ -244,7 +244,7 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
         },
     )
     # The summary is computed from the stored scores, which need the run's id first.
-    run.report["summary"] = store_scores(run, Column(ids=[ids], values=[column.values], reasons=reasons))
+    run.report["summary"] = store_scores(run, ScoreColumn(ids=[ids], values=[column.values], reasons=reasons))
     run.save(update_fields=["report"])
     return run
 

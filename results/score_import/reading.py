@@ -14,7 +14,7 @@ from projects.language.names import shorten_name
 from projects.models import Project
 from results.score_import.matching import Candidates
 from results.score_import.problems import KINDS, Problems
-from results.score_import.rows import PREDICTION, MetricColumn, ScoreRows, is_selected_by_default
+from results.score_import.rows import PREDICTION, ScoreRows, ScoresByMetric, is_selected_by_default
 
 # Python writes a missing score into JSON as NaN: here that is no broken file.
 LIMITS = replace(DEFAULT_LIMITS, takes_nan=True)
@@ -28,7 +28,7 @@ class Read:
     """The scores of a file by metric, and the report on the file."""
 
     candidates: Candidates
-    columns: dict[str, MetricColumn]
+    columns: dict[str, ScoresByMetric]
     report: dict[str, Any]
 
 
@@ -116,7 +116,7 @@ def _summarise(file_name: str, rows: ScoreRows, problems: Problems) -> dict[str,
     }
 
 
-def _summarise_column(column: MetricColumn, file_name: str) -> dict[str, Any]:
+def _summarise_column(column: ScoresByMetric, file_name: str) -> dict[str, Any]:
     scores = column.values[np.isfinite(column.values)]
     has_any = len(scores) > 0
     return {

@@ -43,7 +43,7 @@ NOT_SCORES = {
 
 
 @dataclass
-class MetricColumn:
+class ScoresByMetric:
     """The scores of one metric by position of the candidate; NaN where there is none."""
 
     column: str
@@ -77,14 +77,14 @@ class ScoreRows:
     ) -> None:
         self.candidates, self.problems, self.dataset, self.decimal = candidates, problems, dataset, decimal
         self.is_mocha = is_mocha
-        self.columns: dict[str, MetricColumn] = {}
+        self.columns: dict[str, ScoresByMetric] = {}
         self.left_out: list[str] = []
         self.other_decimal = ""
         """A cell of the first column that another decimal mark may make a column of scores, with what to do."""
         self.n_rows = self.n_matched = 0
         self._seen: set[str] = set()
         self._first: list[tuple[int, dict[str, Any]]] | None = []
-        self._cells: list[tuple[str, int, MetricColumn]] = []
+        self._cells: list[tuple[str, int, ScoresByMetric]] = []
         """Each column of scores, which candidate of a pair it is of (0: no pair), and where its scores go."""
         self.id_column = self.dataset_column = ""
 
@@ -146,7 +146,7 @@ class ScoreRows:
             if len(self.columns) == MOST_METRICS:
                 raise Broken(f"more than {MOST_METRICS} columns hold numbers; leave some out of the file")
             n = self.candidates.n
-            self.columns[metric] = MetricColumn(metric, np.full(n, np.nan), np.zeros(n, dtype=np.int32))
+            self.columns[metric] = ScoresByMetric(metric, np.full(n, np.nan), np.zeros(n, dtype=np.int32))
         self._cells.append((name, half, self.columns[metric]))
 
     def _explain_decimal(self, cell: Any) -> str:
@@ -201,7 +201,7 @@ class ScoreRows:
         return None
 
     def _set_score(
-        self, into: MetricColumn, position: int, line: int, named: tuple[str, str], column: str, cell: Any
+        self, into: ScoresByMetric, position: int, line: int, named: tuple[str, str], column: str, cell: Any
     ) -> None:
         # Set for a wrong cell as well, so that a later row of the same candidate is a duplicate and not its
         # replacement.
@@ -273,7 +273,7 @@ def explain_no_number(cell: Any, decimal: str = "point") -> str:
     return f"is “{shorten_name(cell, 30)}”, not a number"
 
 
-def list_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
+def list_reasons(column: ScoresByMetric) -> Iterator[tuple[int, str]]:
     """Yield the position of each candidate without a score, and why it has none."""
     for position in column.missing:
         yield int(position), NO_SCORE

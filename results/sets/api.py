@@ -29,7 +29,7 @@ from projects.models import Project
 from results.models import JudgmentSet
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.sets import citing, downloads, freezing
-from results.sets.depositing import Citation, read_reference
+from results.sets.depositing import CitedSet, read_reference
 from results.sets.downloads import ANYTHING, KINDS
 from results.sets.licences import LICENCES
 from results.sets.settings import Settings
@@ -100,7 +100,7 @@ class WholeSetSerializer(SetSerializer):
         reference = self._read_reference(judgment_set)
         return list(reference.signatures) if reference else []
 
-    def _read_reference(self, judgment_set: JudgmentSet) -> Citation | None:
+    def _read_reference(self, judgment_set: JudgmentSet) -> CitedSet | None:
         # Both fields come from the archive, which is opened once.
         if not hasattr(self, "_reference"):
             self._reference = read_reference(judgment_set) if judgment_set.is_frozen else None

@@ -16,7 +16,7 @@ from results.sets.studies import METRICS
 
 
 @dataclass(frozen=True)
-class Citation:
+class CitedSet:
     """How a set is cited, and the signatures of the metrics whose scores it holds."""
 
     citation: citing.Citation
@@ -43,7 +43,7 @@ def set_doi(*, judgment_set: JudgmentSet, actor: Membership | None, doi: str) ->
     judgment_set.doi = doi
 
 
-def read_reference(judgment_set: JudgmentSet) -> Citation | None:
+def read_reference(judgment_set: JudgmentSet) -> CitedSet | None:
     """Return the reference to a frozen set; None where its archive is missing or cannot be read."""
     about = read_json(judgment_set, SET)
     if about is None:
@@ -55,7 +55,7 @@ def read_reference(judgment_set: JudgmentSet) -> Citation | None:
         doi=judgment_set.doi,
     )
     metrics = (read_json(judgment_set, METRICS) or {}).get("columns", [])
-    return Citation(
+    return CitedSet(
         citation=citation,
         sentence=citing.format_sentence(citation),
         bibtex=citing.format_bibtex(citation),

@@ -55,7 +55,7 @@ def follower(
         stack.enter_context(database.pointed_at(address))
         call_command("migrate", verbosity=0, interactive=False)
         settings.HAS_REPLICA, settings.REPLICA_MAX_LAG = True, 2
-        monkeypatch.setattr(replica, "_progress", replica.Progress())
+        monkeypatch.setattr(replica, "_progress", replica.ReplicaPosition())
         monkeypatch.setattr(replica, "_may_have_written", lambda _: False)
         n_read, real = [], replica._replica
 

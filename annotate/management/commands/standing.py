@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotate.models import Batch
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, ExclusionScope
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -17,7 +17,7 @@ from projects.options import reader
 ACTS = ("warn", "suspend", "remove", "restore")
 REQUIRES = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
 """The act that each of these options requires."""
-NOTHING = Restored(n_counted=0, n_surplus=0)
+NOTHING = RestoredWork(n_counted=0, n_surplus=0)
 NONE = (ExclusionScope.NONE.value, "")
 
 

@@ -12,7 +12,7 @@ from measures.metrics.registry import Registered, register
 from measures.neural.environment import SETUP, get_environment, is_installed
 from measures.neural.folders import Kind, ModelFolder, read_folder
 from measures.neural.installed import explain_missing, find_model
-from measures.neural.learned import LearnedMetric, Session
+from measures.neural.learned import LearnedMetric, ModelSession
 from measures.neural.lerc.seen import REASONS, TRAINING
 from measures.neural.model_files import BadFolder
 from measures.patterns import Floats
@@ -80,7 +80,7 @@ class LercMetric(LearnedMetric):
             raise BadFolder(f"the model “{self.model}” has changed since it was trained: train it again")
         return folder
 
-    def open(self, folder: ModelFolder) -> Session:
+    def open(self, folder: ModelFolder) -> ModelSession:
         return _LercSession(folder)
 
     @contextmanager
@@ -107,7 +107,7 @@ class LercMetric(LearnedMetric):
         return REASONS[found] if found and is_left_out else ""
 
 
-class _LercSession(Session):
+class _LercSession(ModelSession):
     """A trained model, and which answers it has seen."""
 
     def __init__(self, folder: ModelFolder) -> None:

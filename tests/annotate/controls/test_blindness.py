@@ -19,7 +19,7 @@ from annotate.models import Adjudication, Assignment, Batch, Draft, Finding, Hit
 from annotate.places.seeds import secret_seed
 from annotate.places.taking import NEW_UUID, SHOWN_ORDER
 from annotate.reviews import spot_checks
-from annotate.reviews.spot_checks import Verdict
+from annotate.reviews.spot_checks import ItemVerdict
 from projects.models import Membership, Project
 from tests.annotate.controls.controlled_batches import (
     fetch_items,
@@ -84,7 +84,7 @@ def make_secrets(project: Project, annotator: Membership, manager: Membership) -
     spot_checks.draw_spot_checks(project=project)
     review = Review.objects.filter(assignment__annotator=other).get()
     Review.objects.filter(pk=review.pk).update(state="rated", reviewer=manager, answers={"1": {"correctness": 2}})
-    verdicts = {place: Verdict(is_poor=True, note="careless") for place in range(len(assignment.layout))}
+    verdicts = {place: ItemVerdict(is_poor=True, note="careless") for place in range(len(assignment.layout))}
     spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=verdicts)
     for person in (annotator, other):
         Finding.objects.create(annotator=person, kind="straight_line", evidence={"says": "one score for all"})

@@ -13,7 +13,7 @@ from annotate.integrity import verifying
 from annotate.models import Assignment, Judgment
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, ExclusionScope
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind
 from projects.models import Candidate, FigureChange, Membership, Passage, Project
@@ -50,7 +50,7 @@ def remove(target: Membership, *, scope: ExclusionScope = ExclusionScope.ALL) ->
     members.remove(target=target, actor=None, why="Careless.", exclusion=Exclusion(scope=scope))
 
 
-def restore(target: Membership) -> Restored:
+def restore(target: Membership) -> RestoredWork:
     planned = members.plan_restoring(target=target)
     done = members.restore(target=target, actor=None, why="A mistake.")
     assert done == planned
@@ -87,7 +87,7 @@ def test_removed_judgments_do_not_count_again(take: Any, imported: Membership) -
     report = take(again(f"{FILE}c2,w1,5\nc2,w2,5\n"))
     assert report.skipped == {"not_counted": 2, "of_removed": 1}
     assert n_counted() == 1
-    assert restore(imported) == Restored(n_counted=2, n_surplus=0)
+    assert restore(imported) == RestoredWork(n_counted=2, n_surplus=0)
     assert n_counted() == 3
     with pytest.raises(Refused, match="are already counted"):
         take(again(again()))
@@ -117,11 +117,11 @@ def test_judgments_counted_again_by_an_earlier_version_can_be_restored(
         take(again())
         (breach,) = verifying.verify()
         assert (breach.rule, breach.n) == ("import_respects_decisions", 2)
-    assert restore(imported) == Restored(n_counted=2, n_surplus=0, n_already_counted=2)
+    assert restore(imported) == RestoredWork(n_counted=2, n_surplus=0, n_already_counted=2)
     assert n_counted() == 2
     remove(imported)
     assert n_counted() == 0
-    assert restore(imported) == Restored(n_counted=4, n_surplus=0)
+    assert restore(imported) == RestoredWork(n_counted=4, n_surplus=0)
     assert n_counted() == 2
 
 
@@ -133,7 +133,7 @@ def test_of_judgments_excluded_twice_one_counts_again(
         remove(imported)
         take(again())
         remove(imported)
-    assert restore(imported) == Restored(n_counted=4, n_surplus=0, n_already_counted=2)
+    assert restore(imported) == RestoredWork(n_counted=4, n_surplus=0, n_already_counted=2)
     assert n_counted() == 2
 
 

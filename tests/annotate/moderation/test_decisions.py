@@ -14,7 +14,7 @@ from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.onboarding.consent import agree, withdraw
 from annotate.payments import pending
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -159,7 +159,7 @@ def test_unpaid_takes_the_pay_back_and_accepting_after_all_gives_it_again(
     reject(project, manager, only(work), is_unpaid=True)
     assert sum(each for each, _ in cents(work)) == 0
     done = decisions.accept(project=project, actor=manager, assignment=work, why="They explained it well.")
-    assert done == Restored(n_counted=1, n_surplus=0)
+    assert done == RestoredWork(n_counted=1, n_surplus=0)
     rejected, accepted = notices.fetch_unread([annotator])[annotator.pk]
     assert rejected.text.startswith("A HIT you submitted was rejected.")
     assert (accepted.kind, accepted.sent_by) == ("decision", manager)

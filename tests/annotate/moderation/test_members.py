@@ -13,7 +13,7 @@ from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.onboarding import notices
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from annotate.rating import answers
 from annotate.work import serving, submitting
 from projects.errors import Refused
@@ -41,7 +41,7 @@ def remove(
     return members.remove(target=target, actor=actor, why="Straight lines.", exclusion=exclusion, **over)  # type: ignore[arg-type]
 
 
-def restore(target: Membership, actor: Membership | None, **over: bool) -> Restored:
+def restore(target: Membership, actor: Membership | None, **over: bool) -> RestoredWork:
     return members.restore(target=target, actor=actor, why="A mistake of ours.", **over)
 
 
@@ -256,8 +256,8 @@ def test_restoring_counts_what_is_free_and_says_both_numbers_first(
     rate(annotator, 3)
     remove(annotator, manager)
     rate(other_annotator)
-    assert members.plan_restoring(target=annotator) == Restored(n_counted=2, n_surplus=1)
-    assert restore(annotator, manager) == Restored(n_counted=2, n_surplus=1)
+    assert members.plan_restoring(target=annotator) == RestoredWork(n_counted=2, n_surplus=1)
+    assert restore(annotator, manager) == RestoredWork(n_counted=2, n_surplus=1)
     entry = newest()
     assert (entry.act, entry.after) == ("restore", {"standing": "active", "counted": 2, "surplus": 1})
     assert Judgment.objects.filter(is_counted=True).count() == 9
@@ -271,10 +271,10 @@ def test_the_access_can_come_back_without_the_work_and_the_work_later(
 ) -> None:
     work = rate(annotator, 2)
     remove(annotator, manager)
-    assert restore(annotator, manager, with_work=False) == Restored(0, 0)
+    assert restore(annotator, manager, with_work=False) == RestoredWork(0, 0)
     assert {fresh(each).mark for each in work} == {"excluded"}
     assert send(claim(annotator)).hit_id not in {each.hit_id for each in work}
-    assert restore(annotator, manager) == Restored(2, 0)
+    assert restore(annotator, manager) == RestoredWork(2, 0)
     assert_sound()
 
 
@@ -311,6 +311,6 @@ def test_the_command_line_may_act_without_a_member(batch: Batch, annotator: Memb
     rate(annotator)
     remove(annotator, None)
     assert newest().actor is None
-    assert restore(annotator, None) == Restored(1, 0)
+    assert restore(annotator, None) == RestoredWork(1, 0)
     places.sweep()
     assert_sound()

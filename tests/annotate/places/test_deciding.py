@@ -6,7 +6,7 @@ import pytest
 
 from annotate import places
 from annotate.models import Assignment, Batch
-from annotate.places import Restored
+from annotate.places import RestoredWork
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, expire, make_reserved, rate, reasons, send
@@ -100,7 +100,7 @@ def test_work_accepted_after_all_counts_where_its_place_is_free(
     reject(work, unpaid=True)
     if not is_free:
         rate(other_annotator)
-    expected = Restored(n_counted=int(is_free), n_surplus=int(not is_free))
+    expected = RestoredWork(n_counted=int(is_free), n_surplus=int(not is_free))
     assert places.count_acceptable([work.pk]) == expected
     assert places.accept([work.pk], by=None) == [work.pk]
     work = fresh(work)
@@ -138,7 +138,7 @@ def test_excluded_work_that_kept_its_place_gives_it_up_when_it_is_rejected(batch
     exclude(work, reopens=False)
     reject(work)
     assert (counters(work.hit_id), reasons(work)) == ((1, 1, 0), {"removed"})
-    assert places.restore([work.pk]) == Restored(0, 0)
+    assert places.restore([work.pk]) == RestoredWork(0, 0)
     assert_sound()
 
 
@@ -147,10 +147,10 @@ def test_restoring_at_once_counts_everything_again(batch: Batch, annotator: Memb
     work = rate(annotator, 3)
     exclude(*work, reopens=reopens)
     ids = [each.pk for each in work]
-    assert places.count_restorable(ids) == places.restore(ids) == Restored(n_counted=3, n_surplus=0)
+    assert places.count_restorable(ids) == places.restore(ids) == RestoredWork(n_counted=3, n_surplus=0)
     assert {(fresh(each).mark, fresh(each).mark_reason) for each in work} == {("counted", "")}
     assert reasons(*work) == {""}
-    assert places.restore(ids) == Restored(0, 0)
+    assert places.restore(ids) == RestoredWork(0, 0)
     assert_sound()
 
 
@@ -162,7 +162,7 @@ def test_restoring_keeps_work_as_surplus_where_others_have_the_place(
     rate(other_annotator)
     claim(other_annotator)
     ids = [each.pk for each in work]
-    assert places.count_restorable(ids) == places.restore(ids) == Restored(n_counted=1, n_surplus=2)
+    assert places.count_restorable(ids) == places.restore(ids) == RestoredWork(n_counted=1, n_surplus=2)
     assert sorted(fresh(each).mark for each in work) == ["counted", "surplus", "surplus"]
     assert reasons(*(each for each in work if fresh(each).mark == "surplus")) == {"surplus"}
     assert_sound()
@@ -176,7 +176,7 @@ def test_two_excluded_of_one_hit_share_the_places_that_are_left(
     exclude(*work, reopens=True)
     places.set_wanted(batch, judgments=1)
     ids = [each.pk for each in work]
-    assert places.count_restorable(ids) == places.restore(ids) == Restored(n_counted=1, n_surplus=1)
+    assert places.count_restorable(ids) == places.restore(ids) == RestoredWork(n_counted=1, n_surplus=1)
     assert [fresh(each).mark for each in work] == ["counted", "surplus"]
     assert_sound()
 
@@ -187,7 +187,7 @@ def test_restoring_brings_back_a_hit_that_was_made_for_the_annotator(batch: Batc
     send(work)
     exclude(work, reopens=True)
     assert counters(work.hit_id) == (0, 0, 0)
-    assert places.count_restorable([work.pk]) == places.restore([work.pk]) == Restored(1, 0)
+    assert places.count_restorable([work.pk]) == places.restore([work.pk]) == RestoredWork(1, 0)
     assert (counters(work.hit_id), reasons(work)) == ((1, 0, 1), {""})
     assert_sound()
 

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from annotate import places
 from annotate.batches import judgments_wanted
 from annotate.models import Assignment, Batch, Hit, Item
-from annotate.places import Restored, Withdrawn
+from annotate.places import RestoredWork, Withdrawn
 from annotate.places.locking import LockedAssignment, lock_assignment
 from projects.models import Membership, Project
 from tests.annotate.open_batches import add_hit, open_batch
@@ -60,7 +60,7 @@ def test_what_was_set_aside_stays_so_through_removal_and_restoring(batch: Batch,
     (work,) = rate(annotator)
     set_aside(work)
     places.exclude([work.pk], reason="Removed.", reopens=True)
-    assert places.restore([work.pk]) == Restored(1, 0)
+    assert places.restore([work.pk]) == RestoredWork(1, 0)
     assert [find_reason(work, item) for item in work.layout] == ["set aside", "", ""]
     assert_sound()
 

@@ -9,7 +9,7 @@ from annotate.quality.evidence import fetch_work_records, find_quality_scale
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
-from annotate.reviews.spot_checks import Submitted, Verdict, choose
+from annotate.reviews.spot_checks import ItemVerdict, SubmittedAssignment, choose
 from annotate.tasks import check
 from measures.outcome import Undefined
 from measures.quality.figures import unpack
@@ -23,8 +23,8 @@ from tests.concurrency import all_at_once
 pytestmark = pytest.mark.django_db
 
 
-def make_submitted(n: int, drawn: frozenset[int] = frozenset()) -> list[Submitted]:
-    return [Submitted(pk, str(uuid.UUID(int=pk)), pk in drawn) for pk in range(1, n + 1)]
+def make_submitted(n: int, drawn: frozenset[int] = frozenset()) -> list[SubmittedAssignment]:
+    return [SubmittedAssignment(pk, str(uuid.UUID(int=pk)), pk in drawn) for pk in range(1, n + 1)]
 
 
 def store_rules(project: Project, share: float, least: int) -> None:
@@ -110,7 +110,9 @@ def test_a_review_from_draw_to_share(project: Project, review: Review, manager: 
     counted = Judgment.objects.filter(is_counted=True).count()
     spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3, 2))
     done = spot_checks.store_verdicts(
-        review=review, reviewer=manager, verdicts={0: Verdict(True, "Wrong."), 1: Verdict(False), 2: Verdict(False)}
+        review=review,
+        reviewer=manager,
+        verdicts={0: ItemVerdict(True, "Wrong."), 1: ItemVerdict(False), 2: ItemVerdict(False)},
     )
     assert done.state == Review.State.DONE
     assert sorted(ReviewVerdict.objects.values_list("is_poor", "note")) == [(False, ""), (False, ""), (True, "Wrong.")]
@@ -131,7 +133,9 @@ def test_a_review_is_not_held_against_judgments_that_do_not_count(
     project: Project, review: Review, manager: Membership
 ) -> None:
     spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3, 2))
-    spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
+    spot_checks.store_verdicts(
+        review=review, reviewer=manager, verdicts={place: ItemVerdict(False) for place in range(3)}
+    )
     places.exclude_for_good([review.assignment_id], reopens=False)
     annotator = review.assignment.annotator
     scale = find_quality_scale(project)
@@ -157,8 +161,8 @@ def test_nobody_reviews_their_own_work(review: Review, annotator: Membership) ->
 def test_every_item_needs_a_verdict_and_only_once(review: Review, manager: Membership) -> None:
     spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
     with pytest.raises(Refused, match="Still open: items 2, 3"):
-        spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={0: Verdict(False)})
-    fine = {place: Verdict(False) for place in range(3)}
+        spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={0: ItemVerdict(False)})
+    fine = {place: ItemVerdict(False) for place in range(3)}
     spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
     with pytest.raises(Refused, match="finished"):
         spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)

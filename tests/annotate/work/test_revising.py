@@ -15,7 +15,7 @@ from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
 from annotate.quality.evidence import fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
-from annotate.quality.figures import Comparison, compute_figures
+from annotate.quality.figures import PreparedScores, compute_figures
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, revising, revision_draft, submitting
@@ -313,7 +313,7 @@ def fetch_degraded(project: Project, annotator: Membership) -> list[tuple[float,
     """Return the ratings of each degraded answer and of its source, as their test gets them."""
     scale = find_quality_scale(project)
     assert scale is not None
-    comparison, records = Comparison(fetch_scores(scale), scale), fetch_work_records([annotator], scale)
+    comparison, records = PreparedScores(fetch_scores(scale), scale), fetch_work_records([annotator], scale)
     texts = fetch_texts(sorted(comparison.find_candidates(records)))
     with patch("annotate.quality.figures.degraded_test") as tested:
         compute_figures(annotator.pk, comparison, records[annotator.pk], texts, Thresholds())

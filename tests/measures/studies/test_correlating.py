@@ -82,7 +82,7 @@ def test_kendall_without_each_part_is_the_same_by_pairs_and_by_weights() -> None
         n = int(random.integers(4, 60))
         human, metric = (random.integers(0, random.integers(2, 30), n).astype(float) for _ in range(2))
         parts = np.unique(random.integers(0, random.integers(2, n), n), return_inverse=True)[1]
-        pairs = resampling.Pairs(resampling.Column.of(human), resampling.Column.of(metric))
+        pairs = resampling.Pairs(resampling.SortedColumn.of(human), resampling.SortedColumn.of(metric))
         by_weights = np.concatenate([pairs.kendalls(weights) for weights in resampling.leave_out_each(parts)])
         assert pairs.kendalls_without(parts) == pytest.approx(by_weights, abs=1e-12, nan_ok=True)
 

@@ -94,7 +94,7 @@ def _review(bay: Bay) -> None:
     for review in (done, rated):
         sent = answers(review.assignment, 4)
         spot_checks.store_review_ratings(review=review, reviewer=bay["manager"], sent=sent)
-    fine, poor = spot_checks.Verdict(is_poor=False), spot_checks.Verdict(is_poor=True, note="Off.")
+    fine, poor = spot_checks.ItemVerdict(is_poor=False), spot_checks.ItemVerdict(is_poor=True, note="Off.")
     verdicts = dict.fromkeys(range(len(done.assignment.layout)), fine) | {0: poor}
     spot_checks.store_verdicts(review=done, reviewer=bay["manager"], verdicts=verdicts)
 

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from annotate.models import Import
 from projects.api.tokens import make_token
 from projects.database import replica, shared_memory
-from projects.database.replica import Progress, read_from_replica
+from projects.database.replica import ReplicaPosition, read_from_replica
 from projects.errors import Refused
 from projects.jobs import running
 from projects.models import Membership, Project, User
@@ -34,7 +34,7 @@ class Pair:
         settings.REPLICA_MAX_LAG = 5
         self.now, self.written, self.replayed = 1_000.0, 100, 100
         self.fails = False
-        self.progress = Progress(clock=lambda: self.now)
+        self.progress = ReplicaPosition(clock=lambda: self.now)
 
     def ask(self, alias: str, sql: str) -> int | None:
         if alias == replica.REPLICA and self.fails:
@@ -97,7 +97,7 @@ def test_a_replica_that_hangs_holds_up_one_request_only(pair: Pair) -> None:
 
 def test_a_server_that_is_no_replica_is_not_read(settings: Settings) -> None:
     settings.REPLICA_MAX_LAG = 5
-    assert not Progress().is_current(lambda alias, _: 100 if alias == "default" else None)
+    assert not ReplicaPosition().is_current(lambda alias, _: 100 if alias == "default" else None)
 
 
 @pytest.fixture

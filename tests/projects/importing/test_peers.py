@@ -15,7 +15,7 @@ from projects.importing.check_report import Notes
 from projects.importing.checking import SKIPPED_NAME, check
 from projects.importing.import_options import Options
 from projects.importing.limits import Limits
-from projects.importing.parquet_folders import Part, combine_parquet, list_parquet
+from projects.importing.parquet_folders import ParquetPart, combine_parquet, list_parquet
 from projects.importing.previewing import preview
 from projects.importing.readers import open_reader
 from tests.projects.importing.conftest import Desk
@@ -205,9 +205,9 @@ def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: 
     pd.DataFrame({"passage": ["At nine. " * 1_000] * 2_000}).astype("category").to_parquet(large)
     assert large.stat().st_size < 100_000
     with pytest.raises(Refused, match="larger than 10 MB when decompressed"):
-        combine_parquet([Part("a.parquet", large)], target, Limits(decoded_bytes=10 * 2**20))
+        combine_parquet([ParquetPart("a.parquet", large)], target, Limits(decoded_bytes=10 * 2**20))
     with pytest.raises(Refused, match="At most 100"):
-        combine_parquet([Part("a.parquet", large)] * 101, target)
+        combine_parquet([ParquetPart("a.parquet", large)] * 101, target)
     with pytest.raises(Refused, match="no Parquet files"):
         list_parquet(FILES)
     (folder / "broken.parquet").write_bytes(b"PAR1")
