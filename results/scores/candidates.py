@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db import connection
+
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.kept import Order, fetch_order, keep
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
@@ -164,7 +166,8 @@ class CandidateScores:
         filters = self.filters
         return parameters | {
             "project": self.scope.project.pk,
-            "text": f"%{_escape(filters.text)}%" if filters.text else None,
+            # What people type is searched literally.
+            "text": f"%{connection.ops.prep_for_like_query(filters.text)}%" if filters.text else None,
             "in_dataset": filters.dataset or None,
             "in_split": filters.split or None,
             "of_source": filters.source or None,
@@ -172,11 +175,6 @@ class CandidateScores:
             "means": [mean for _name, _n, mean, _sd in self.norms],
             "sds": [sd for _name, _n, _mean, sd in self.norms],
         }
-
-
-def _escape(text: str) -> str:
-    # What people type is searched literally: % and _ are wildcards of LIKE.
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 _FROM = """

@@ -174,11 +174,11 @@ def _format_count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def flatten(text: str) -> str:
+def join_lines(text: str) -> str:
     """Return a text from outside on one line."""
     return " ".join(text.split())
 
 
 def escape_cell(text: str) -> str:
     """Return a text that a cell of a table can hold."""
-    return flatten(text).replace("|", "\\|")
+    return join_lines(text).replace("|", "\\|")

@@ -12,7 +12,7 @@ from results.sets import cards, citing, studies
 from results.sets.agreement_text import write_agreement
 from results.sets.archive import compute_sha256, measure_file
 from results.sets.codebook import write_codebook
-from results.sets.datasheet import DATASHEET, SIMULATED, describe_imported, escape_cell, flatten, write_datasheet
+from results.sets.datasheet import DATASHEET, SIMULATED, describe_imported, escape_cell, join_lines, write_datasheet
 from results.sets.parquet import name_tables
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
@@ -209,14 +209,14 @@ def _count_judgments(about: Terms) -> Iterator[str]:
 
 
 def _list_choices(settings: Settings) -> Iterator[str]:
-    yield from (f"- {name}: {flatten(value)}" for name, value in settings.list_choices())
+    yield from (f"- {name}: {join_lines(value)}" for name, value in settings.list_choices())
 
 
 def _list_changes(changes: dict[str, Any]) -> Iterator[str]:
     against, judgments = changes["against"], changes["judgments"]
-    yield from (f"## Changes since set {against['number']}, {flatten(against['name'])}", "")
+    yield from (f"## Changes since set {against['number']}, {join_lines(against['name'])}", "")
     yield from (
-        f"- {each['name']}: {flatten(each['before'])} → {flatten(each['after'])}" for each in changes["settings"]
+        f"- {each['name']}: {join_lines(each['before'])} → {join_lines(each['after'])}" for each in changes["settings"]
     )
     yield f"- Judgments included: {changes['n_included']['before']:,} → {changes['n_included']['after']:,}"
     for key, words in CHANGED.items():
@@ -242,8 +242,8 @@ def list_evaluations(found: Sequence[Study]) -> Iterator[str]:
     yield ""
     for study in found:
         result = study.result or {}
-        metrics = ", ".join(flatten(metric["label"]) for metric in result["metrics"])
-        kind, name = Study.Kind(study.kind).label, flatten(study.name)
+        metrics = ", ".join(join_lines(metric["label"]) for metric in result["metrics"])
+        kind, name = Study.Kind(study.kind).label, join_lines(study.name)
         called = kind if name == kind else f"{name} ({kind})"
         unit = name_counted_unit(study).replace("answers", "candidates")
         yield (
@@ -272,12 +272,12 @@ _LOADING = (
 
 def _write_rubric(about: Terms) -> Iterator[str]:
     for rubric in about["rubrics"]:
-        yield from (f"# {flatten(rubric['name'])}, version {rubric['version']}", "")
+        yield from (f"# {join_lines(rubric['name'])}, version {rubric['version']}", "")
         if rubric["is_imported"]:
             yield from ("Made for judgments that were collected elsewhere.", "")
         for each in rubric["criteria"]:
             kind = "Whole points" if each["kind"] == ScaleKind.ORDINAL else "A slider"
-            yield from (f"## {flatten(each['name'])} (`{each['key']}`)", "")
+            yield from (f"## {join_lines(each['name'])} (`{each['key']}`)", "")
             if each["statement"]:
                 yield from (each["statement"], "")
             turned = "; reversed" if each["is_reversed"] else ""
@@ -288,7 +288,7 @@ def _write_rubric(about: Terms) -> Iterator[str]:
 
 
 def _format_anchor(anchor: Terms) -> str:
-    return f"{anchor['value']}: {flatten(anchor['text'])}"
+    return f"{anchor['value']}: {join_lines(anchor['text'])}"
 
 
 def _write_versions(versions: list[Terms]) -> Iterator[str]:
