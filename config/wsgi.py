@@ -19,6 +19,7 @@ from config.log_formats import JsonFormatter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 RETRY_SECONDS = 5.0
+"""Between two attempts to join private servers that were down."""
 
 
 class Rejoining:

@@ -30,7 +30,9 @@ Bytes rather than characters, because a script that needs more bytes for a chara
 stores the number of bytes with each text, so that counting them costs nothing.
 """
 SECONDS_PER_RATING = 8
+"""For deciding on a rating: an estimate, which the measured pace of the project corrects (`Pace`)."""
 PACE_IS_KEPT_SECONDS, MOST_PACES_KEPT = 60.0, 10_000
+"""How long a process knows a pace, to which each HIT adds a twentieth, and of how many annotators."""
 _paces: dict[int, tuple[float, float]] = {}
 """By annotator: when this process read the pace, by its own clock, and the pace."""
 

@@ -18,6 +18,7 @@ from results.metrics.code_version import code_version
 
 ATTEMPTS = 10
 PAUSE_SECONDS = 0.2
+"""How often files are listed again where one disappeared while they were linked, and the pause between."""
 
 
 @dataclass(frozen=True)

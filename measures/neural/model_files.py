@@ -13,6 +13,7 @@ MANIFEST = "concord-model.json"
 _SUFFIXES = {".safetensors", ".json", ".txt", ".md"}
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".h5", ".msgpack", ".npy", ".npz", ".joblib"}
 _LARGEST_JSON = 50_000_000
+"""Tokenisers with a quarter of a million words have up to 20 MB."""
 _LARGEST_HEADER = 100_000_000
 """The limit of the format safetensors itself."""
 _DEPTH = 2

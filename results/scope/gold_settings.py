@@ -17,6 +17,8 @@ PARTS = (*BREAKDOWNS, CRITERION)
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+LARGEST_SEED = 2**31 - 1
+"""The greatest integer of the database."""
 SIGNIFICANCE_LEVEL = 0.05
 """Of every test, as 1 - CONFIDENCE is of every interval."""
 ITEMS, PASSAGES = "items", "passages"

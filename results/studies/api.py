@@ -29,7 +29,7 @@ from projects.jobs import queue
 from projects.models import Project, Question
 from projects.tables.writing import FORMS, write
 from results.models import Study
-from results.scope.gold_settings import MOST_RESAMPLES
+from results.scope.gold_settings import LARGEST_SEED, MOST_RESAMPLES
 from results.scope.human_sources import CHOICES, keep_choice
 from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
@@ -121,7 +121,7 @@ class NewStudySerializer(StrictSerializer):
         "(crossed), or whichever holds (auto).",
     )
     resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
-    seed = serializers.IntegerField(required=False, min_value=0, max_value=running.LARGEST_SEED)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_SEED)
     options = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="Settings of this kind of evaluation alone."
     )

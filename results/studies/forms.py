@@ -17,12 +17,12 @@ from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Project, Question
 from results.scope.forms import NONE, STAGES, BatchField, FacetsForm
-from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
+from results.scope.gold_settings import LARGEST_SEED, MOST_RESAMPLES, RESAMPLES, SEED
 from results.scope.human_sources import CHOICES, IN, explain_human_sources
 from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
-from results.studies.running import LARGEST_SEED, NAME_LENGTH
+from results.studies.running import NAME_LENGTH
 from results.studies.settings import DESIGNS, Settings, default_settings
 
 MOST_SPLITS = 10

@@ -18,7 +18,7 @@ from projects.models import Act, Membership, Project
 from projects.people.members import find_owner
 from results.models import Study
 from results.reports.reports import has_many_judgments
-from results.scope.gold_settings import MOST_RESAMPLES
+from results.scope.gold_settings import LARGEST_SEED, MOST_RESAMPLES
 from results.studies.frame import Frame
 from results.studies.freshness import VERSION, describe_version
 from results.studies.kinds import KINDS, Kind
@@ -27,8 +27,6 @@ from results.studies.stored import NEWEST_WORDING, WORDING, store
 from results.studies.warnings import list_warnings
 
 NAME_LENGTH = 120
-LARGEST_SEED = 2**31 - 1
-"""The greatest integer of the database."""
 
 State = Study.State
 

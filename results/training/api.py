@@ -30,8 +30,9 @@ from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.tables.writing import FORMS
 from results.models import Training
+from results.scope.gold_settings import LARGEST_SEED
 from results.training import requesting
-from results.training.forms import LARGEST_SEED, MOST_NUMBERS, fill_in
+from results.training.forms import MOST_NUMBERS, fill_in
 from results.training.tables import list_tables
 from results.training.training_plan import SPLITS
 

@@ -13,12 +13,11 @@ from measures.neural.lerc.settings import MOST_TOKENS, RATES, SEEDS, Settings
 from projects.errors import Refused
 from projects.models import Dataset, Passage, Project
 from results.models import JudgmentSet, Training
-from results.scope.gold_settings import SEED
+from results.scope.gold_settings import LARGEST_SEED, SEED
 from results.training.reading import list_criteria
 from results.training.requesting import NAME_LENGTH, list_encoders
 from results.training.training_plan import DRAWN, OF_SET, SPLITS, TrainingPlan
 
-LARGEST_SEED = 2**31 - 1
 MOST_NUMBERS = 10
 
 

@@ -14,6 +14,7 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 N_CLASSES = 3
+"""The first answer is right, the second, or both."""
 
 
 @dataclass(frozen=True)
