@@ -72,13 +72,13 @@ class Known:
         return next((str(a["why"]).strip() for a in self.accepted if a["what"] in wanted and today <= a["until"]), "")
 
 
-def read_known(path: Path = KNOWN) -> Known:
-    return Known(**yaml.safe_load(path.read_text(encoding="utf-8")))
+def read_known() -> Known:
+    return Known(**yaml.safe_load(KNOWN.read_text(encoding="utf-8")))
 
 
-def read_locked(folder: Path = env.BASE_DIR) -> set[tuple[str, str]]:
+def read_locked() -> set[tuple[str, str]]:
     """Return the packages of all lock files, with their versions."""
-    texts = (path.read_text(encoding="utf-8") for path in folder.glob("requirements*.txt"))
+    texts = (path.read_text(encoding="utf-8") for path in env.BASE_DIR.glob("requirements*.txt"))
     return {(canonicalize_name(name), version) for text in texts for name, version in _LOCKED.findall(text)}
 
 

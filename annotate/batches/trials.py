@@ -53,14 +53,14 @@ def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = Non
     return found if candidates is None else {each: found[each] for each in candidates if each in found}
 
 
-def count_reused(batch: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
+def count_reused(batch: Batch) -> dict[int, int]:
     """Return the trial's judgments that count towards the batch's number, by candidate; empty if it counts none.
 
     A batch of an overlap plan already has the number of judgments it must collect, so nothing is deducted.
     """
     if batch.trial is None or batch.use_of_trial != Use.COUNT or batch.plan_id is not None:
         return {}
-    return count_trial_judgments(batch.trial, candidates)
+    return count_trial_judgments(batch.trial)
 
 
 def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -> Mapping[int, list[int]]:

@@ -28,14 +28,12 @@ class NotGenuine(Exception):
     """The message is not signed with a secret of the account, or is too old."""
 
 
-def receive(
-    account: ProlificAccount, headers: Mapping[str, str], body: bytes, *, now: datetime | None = None
-) -> ProlificEvent | None:
+def receive(account: ProlificAccount, headers: Mapping[str, str], body: bytes) -> ProlificEvent | None:
     """Keep a message, and return it; None for one that was kept before. Raises NotGenuine, or ValueError for no JSON.
 
     The platform's time comes in two headers, of which only that of the request is signed: an event can't be newer.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     stamp = headers.get("X-Prolific-Request-Timestamp", "")
     check_signature(account, stamp, headers.get("X-Prolific-Request-Signature", ""), body)
     sent_at = _read_stamp(stamp)

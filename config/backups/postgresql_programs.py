@@ -105,10 +105,10 @@ def _close(pipe: IO[bytes] | None) -> None:
             pipe.close()
 
 
-def find_installed(root: Path = Path("/")) -> dict[int, Path]:
+def find_installed() -> dict[int, Path]:
     """Return the folders of the PostgreSQL servers that this machine has beside the private one, by major version."""
     found = {}
-    for folder in _list_installed(root):
+    for folder in _list_installed(Path("/")):
         programs = _look_at(folder)
         if programs is not None and (folder / "postgres").is_file():
             found[programs.major] = folder.parent

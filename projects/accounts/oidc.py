@@ -25,6 +25,8 @@ ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 3
 CLAIMS = ["iss", "sub", "aud", "exp", "iat"]
 LEEWAY_SECONDS = 60
 """How far the provider's clock may be off."""
+RECENT_SECONDS = 300
+"""How long after the provider asked for the password its word is a proof of who is there."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -172,7 +174,7 @@ def answer_callback(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def is_recent(claims: dict[str, Any], seconds: int = 300) -> bool:
+def is_recent(claims: dict[str, Any]) -> bool:
     """Return whether the provider says that it asked for the password just now."""
     at = claims.get("auth_time")
-    return isinstance(at, int | float) and time.time() - at <= seconds + LEEWAY_SECONDS
+    return isinstance(at, int | float) and time.time() - at <= RECENT_SECONDS + LEEWAY_SECONDS

@@ -111,24 +111,6 @@ class TextBox:
         across, down = zip(*self.corners, strict=True)
         return min(across), min(down), max(across), max(down)
 
-    def overlaps(self, other: "TextBox", *, by: float = 1.0) -> bool:
-        """Return whether two texts cover each other by more than so many pixels, however they are turned."""
-        for first, second in (*_list_sides(self.corners), *_list_sides(other.corners)):
-            # Two convex shapes are apart if a line along one of their sides parts them.
-            across = (second[1] - first[1], first[0] - second[0])
-            length = math.hypot(*across) or 1.0
-            here, there = (
-                [(x * across[0] + y * across[1]) / length for x, y in corners]
-                for corners in (self.corners, other.corners)
-            )
-            if max(here) - by <= min(there) or max(there) - by <= min(here):
-                return False
-        return True
-
-
-def _list_sides(corners: tuple[tuple[float, float], ...]) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    return list(zip(corners, (*corners[1:], corners[0]), strict=True))[:2]
-
 
 def list_text_boxes(drawing: ET.Element) -> list[TextBox]:
     """Return the box of every text that is shown, from its place, its anchor and the width of its lines."""

@@ -1,7 +1,6 @@
 """The rows of a frozen judgment set: its own texts and gold scores, as LERC learns from them."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings as SetSettings
 from results.sets.tables import list_candidates
 
-OnRows = Callable[[int], None]
 LOWEST = 1.0
 
 
@@ -70,7 +68,7 @@ def list_criteria(judgment_set: JudgmentSet) -> list[str]:
     return list(dict.fromkeys(each["criterion"] for each in ordered))
 
 
-def read_set(judgment_set: JudgmentSet, key: str, on_rows: OnRows = lambda _n: None) -> Judged:
+def read_set(judgment_set: JudgmentSet, key: str) -> Judged:
     """Return the judged answers of a set under a criterion, in the order of its files.
 
     An answer has the first reference that is not the answer itself. Second answers of minimal pairs, and first ones,
@@ -84,7 +82,7 @@ def read_set(judgment_set: JudgmentSet, key: str, on_rows: OnRows = lambda _n: N
         for each in (CANDIDATES, LONG_JSONL, ANNOTATORS, PASSAGES):
             with (folder / each).open("wb") as file:
                 file.writelines(archive.read_file(path, inside, each))
-        judgments = read_judgments(folder, on_rows)
+        judgments = read_judgments(folder, lambda _n_read: None)
         criterion = _choose_criterion(judgments, key)
         golds = score(judgments, criterion, read_norms(folder))
         passages = _read_passages(folder)

@@ -1,10 +1,11 @@
 """Charts with names of any length: no text is cut off or covers another, and intervals lie inside the plot."""
 
+import math
 import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from projects.charts import drawing, specs
 from projects.charts.drawing import Chart, Row, draw, draw_for_phone, write
 from projects.charts.fitting import fold_chart_title
-from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
+from projects.charts.lettering import TextBox, fold_name, fold_names, list_text_boxes, measure_text
 
 NAMES = (
     "a system with a name of sixty characters, which is number %d",
@@ -72,7 +73,24 @@ def check_texts(drawn: str, where: object) -> None:
         assert top <= y_low + 0.5, (where, box.text)
         assert x_high <= left + width + 0.5, (where, box.text)
         assert y_high <= top + height + 0.5, (where, box.text)
-    assert [(one.text, other.text) for one, other in combinations(boxes, 2) if one.overlaps(other)] == [], where
+    assert [(one.text, other.text) for one, other in combinations(boxes, 2) if do_texts_meet(one, other)] == [], where
+
+
+def do_texts_meet(one: TextBox, other: TextBox) -> bool:
+    """Whether two texts cover each other by more than a pixel, however they are turned."""
+    for first, second in (*list_sides(one), *list_sides(other)):
+        # Two convex shapes are apart if a line along one of their sides parts them.
+        across = (second[1] - first[1], first[0] - second[0])
+        length = math.hypot(*across) or 1.0
+        here, there = ([(x * across[0] + y * across[1]) / length for x, y in box.corners] for box in (one, other))
+        if max(here) - 1 <= min(there) or max(there) - 1 <= min(here):
+            return False
+    return True
+
+
+def list_sides(box: TextBox) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Two sides that meet: the others are parallel to them."""
+    return list(pairwise(box.corners))[:2]
 
 
 @pytest.mark.parametrize("is_long", [True, False])
