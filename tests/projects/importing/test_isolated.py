@@ -281,8 +281,9 @@ def test_a_program_that_is_gone_is_started_again(desk: Desk) -> None:
 
 
 def test_the_program_and_its_children_end_with_their_parent(tmp_path: Path) -> None:
+    # So many rows that the child still reads when the parent is told of the first ones, on a busy machine too.
     path = tmp_path / "a.csv"
-    path.write_text(HEADER + "".join(f"c{n},P{n},Q{n},R,C\n" for n in range(100_000)))
+    path.write_text(HEADER + "".join(f"c{n},P{n},Q{n},R,C\n" for n in range(400_000)))
     program = f"""
         import os
         from pathlib import Path
