@@ -70,7 +70,7 @@ def _spread_over_sliders(project: Any, base: int) -> None:
 
 def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     from annotate.frames.criteria_in_use import Scope, criteria_in_use
-    from annotate.frames.rating_patterns import fetch_ratings
+    from annotate.frames.rating_patterns import fetch_rating_patterns
     from measures.bootstrap import bootstrap_alphas
     from measures.rubric import Level
     from results.agreement.alpha import agreement_figures
@@ -78,7 +78,7 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     sql, items, passages, page, package = 0.0, 0.0, 0.0, 0.0, 0.0
     for criterion in criteria_in_use(project):
         scope = Scope(project=project, criterion=criterion)
-        patterns, seconds = _timed(lambda: fetch_ratings(scope, by_passage=True).patterns())  # noqa: B023 - at once
+        patterns, seconds = _timed(lambda: fetch_rating_patterns(scope, by_passage=True).patterns())  # noqa: B023 - at once
         sql += seconds
         interval = partial(bootstrap_alphas, patterns, levels=[Level.ORDINAL], n_resamples=resamples)
         items += _timed(partial(interval, rng=np.random.default_rng(1)))[1]

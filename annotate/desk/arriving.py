@@ -82,7 +82,7 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     if participant.work_after is None:
         sessions.join(participant)
         session.participant.refresh_from_db()
-    elif sessions.has_left(participant):
+    elif sessions.has_joined_another(participant):
         return Arrival(session, is_let_in=True, is_proof=is_proof)
     session = sessions.carry_on(session)
     if session.state in sessions.LIVE and not participant_work.is_complete(session):
@@ -150,7 +150,7 @@ def _find_session(participant: PanelParticipant, ids: Ids, user: User | None) ->
     same = same if ids.session else same.filter(participant=participant)
     if (found := same.select_related("panel", "participant__membership__user").first()) is not None:
         return found, False
-    if participant.work_after is not None and sessions.has_left(participant):
+    if participant.work_after is not None and sessions.has_joined_another(participant):
         raise TookPartElsewhere
     try:
         with transaction.atomic():

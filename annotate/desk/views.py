@@ -13,7 +13,7 @@ from annotate.desk.desks import fetch_desks, fetch_earnings, list_former_project
 from annotate.models import Assignment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments.entries_page import render_entries, require_paying
-from annotate.work.work_sessions import find_session
+from annotate.work.work_sessions import find_work_session
 from projects.access import (
     ProjectRequest,
     Right,
@@ -57,7 +57,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
         "page": page,
         # Former projects follow the list once, not each of its pages.
         "former": list_former_projects(request.user) if page.number == 1 else [],
-        "session": find_session(request.user) if request.user.session_goal else None,
+        "session": find_work_session(request.user) if request.user.session_goal else None,
     }
     return render(request, "annotate/desk/show.html", context)
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.rating_patterns import execute_analytic, select_counted
-from annotate.models.conditions import is_judgeable, is_known, is_turned
+from annotate.models.conditions import is_identified, is_judgeable, is_turned
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
@@ -41,7 +41,7 @@ FROM judgments j
 JOIN projects_candidate c ON c.id = j.candidate_id
 JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
-JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_identified("m")}
 GROUP BY m.pseudonym, j.value
 {{controls}}"""
 # Judgments of controls have no candidate, so the statement above cannot meet them; they are added from the same
@@ -50,7 +50,7 @@ _CONTROLS = f"""UNION ALL
 SELECT m.pseudonym, CASE WHEN {is_turned("cr")} THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
 FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
-JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_identified("m")}
 WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND j.is_counted AND j.value IS NOT NULL
   AND (%(batch)s::bigint IS NULL OR h.batch_id = %(batch)s) AND h.batch_id <> ALL(%(without)s::bigint[]) {{blind}}
 GROUP BY 1, 2

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.rating_patterns import FAST, facet_condition, select_counted
-from annotate.models.conditions import is_collected, is_judgeable, is_known
+from annotate.models.conditions import is_collected, is_identified, is_judgeable
 from measures import columns
 from projects.database.frames import copy_frame
 
@@ -50,7 +50,7 @@ _MORE = f"""j.id AS judgment_id, b.number AS batch, b.kind AS stage,
 _SELECT = f"""
 WITH judgments AS ({{judgments}})
 SELECT j.candidate_id AS unit, q.passage_id AS "group",
-       CASE WHEN {is_known("m")} THEN m.pseudonym END AS annotator, j.value,
+       CASE WHEN {is_identified("m")} THEN m.pseudonym END AS annotator, j.value,
        d.name AS dataset, p.split, c.source, q.type AS question_type, j.batch, j.stage,
        to_char(j.judged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
 FROM judgments j

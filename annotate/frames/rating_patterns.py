@@ -73,7 +73,7 @@ class Ratings:
         return _make_patterns(self.units, self.annotators)
 
     def patterns_by(self, name: str) -> dict[str, Patterns]:
-        """Return the patterns for each value of a breakdown, by name; stage and batch need `fetch_ratings(by=…)`."""
+        """Return the patterns by value of a breakdown; stage and batch need `fetch_rating_patterns(by=…)`."""
         read_part = _get_part_reader(name)
         # Batches are named by their numbers: sorted by length first, 9 comes before 10.
         names = sorted(
@@ -88,7 +88,7 @@ class Ratings:
         }
 
 
-def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ratings:
+def fetch_rating_patterns(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ratings:
     """Return the rating patterns of a scope, counted in one statement.
 
     With `by_passage` each pattern lists the passages of its candidates, so that passages can be resampled. With `by`

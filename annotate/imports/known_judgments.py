@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotate.imports.staging import count, create, refuse_rows
-from annotate.models.conditions import is_counted, is_judgeable, is_known, is_member, rates_here
+from annotate.models.conditions import is_counted, is_identified, is_judgeable, is_member, rates_here
 from projects.importing import Checked, CheckReport
 from projects.importing.check_report import LINE
 from projects.models import Project
@@ -71,7 +71,7 @@ def _find_annotators(cursor: Any, project: Project, checked: Checked) -> None:
         f"""SELECT v.line, format('“%%s” names both a person and an unknown annotator; use another name',
                   left(v.annotator, 60)) AS reason
            FROM staged_values v JOIN projects_membership m ON m.project_id = %s AND m.imported_name = v.annotator
-           WHERE (NOT {is_known("m")}) <> (v.annotator IN (SELECT name FROM staged_slots))""",
+           WHERE (NOT {is_identified("m")}) <> (v.annotator IN (SELECT name FROM staged_slots))""",
         [project.pk],
     )
     # A name is that of an imported annotator, or the pseudonym under which an export lists them. An imported name comes

@@ -168,7 +168,7 @@ def is_judgeable_of_datasets(candidate: str) -> str:
     WHERE q.id = {c}.question_id AND p.withdrawn_at IS NOT NULL AND p.dataset_id = ANY(%(datasets)s)))"""
 
 
-def is_known(member: str) -> str:
+def is_identified(member: str) -> str:
     """Return SQL: whether it is known who judged: imported judgments may not name their annotator."""
     return f"{_alias(member)}.kind <> 'unknown'"
 

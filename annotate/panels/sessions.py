@@ -79,7 +79,7 @@ def mark_working(annotator: Membership) -> None:
     joined.exclude(access=Access.HELD).update(state=State.WORKING)
 
 
-def has_left(participant: PanelParticipant) -> bool:
+def has_joined_another(participant: PanelParticipant) -> bool:
     """Return whether a participant has joined another panel since."""
     others = PanelParticipant.objects.filter(membership=participant.membership_id, work_after__isnull=False)
     return others.filter(joined_at__gt=participant.joined_at).exists()
@@ -295,7 +295,7 @@ def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_
     chosen = chosen if is_unfinished else chosen.none()
     held = leaving.lock_work(member, chosen, *lock_too)
     # Places and the open HIT are of the panel that they joined last.
-    is_left = session.participant.work_after is None or has_left(session.participant)
+    is_left = session.participant.work_after is None or has_joined_another(session.participant)
     if not is_left:
         places.release(member.pk)
         places.withdraw_reserved([member.pk])

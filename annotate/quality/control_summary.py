@@ -7,7 +7,7 @@ import orjson
 from django.db import connection
 
 from annotate.models import AnnotatorFigures, Item
-from annotate.models.conditions import is_known, is_left_in, was_submitted
+from annotate.models.conditions import is_identified, is_left_in, was_submitted
 from annotate.quality.evidence import find_quality_scale
 from annotate.quality.figure_formats import VERDICTS
 from annotate.quality.monitoring import read_thresholds
@@ -22,7 +22,7 @@ _LABELS = {**VERDICTS, NO_PAIRS: "no degraded answers rated"}
 _SUBMITTED = f"""
 SELECT a.annotator_id, count(*) FROM annotate_assignment a
 JOIN projects_membership m ON m.id = a.annotator_id
-WHERE a.annotator_id = ANY(%s) AND {is_known("m")} AND {was_submitted("a")} GROUP BY 1
+WHERE a.annotator_id = ANY(%s) AND {is_identified("m")} AND {was_submitted("a")} GROUP BY 1
 """
 
 # The ratings of known answers, by HIT and annotator, also those of removed annotators and of rejected HITs: without
@@ -40,7 +40,7 @@ FROM (
 JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_item i ON i.id = j.item_id AND i.control = '{Item.Control.KNOWN_ANSWER}'
 JOIN projects_membership m ON m.id = j.annotator_id
-WHERE m.project_id = %(project)s AND {is_known("m")}
+WHERE m.project_id = %(project)s AND {is_identified("m")}
 GROUP BY j.annotator_id, j.assignment_id, i.id
 """
 

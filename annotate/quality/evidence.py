@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 from django.db import connection
 
-from annotate.models.conditions import is_counted, is_item, is_known, was_finished
+from annotate.models.conditions import is_counted, is_identified, is_item, was_finished
 from measures.patterns import Floats, Ints
 from measures.rubric import Level, ScaleKind
 from projects.models import Criterion, Membership, Project
@@ -130,7 +130,7 @@ _SCORES = f"""
 SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id), max(q.passage_id)
 FROM annotate_judgment j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
-JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_identified("m")}
 JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
 JOIN projects_question q ON q.id = c.question_id
 WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL

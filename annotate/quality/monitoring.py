@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.models.conditions import is_known, is_member, was_finished
+from annotate.models.conditions import is_identified, is_member, was_finished
 from annotate.quality.evidence import QualityScale, fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
 from annotate.quality.figures import PreparedScores, compute_figures
 from measures.quality.crowd import summarise_crowd
@@ -73,7 +73,7 @@ LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND {was_finished("a")}) worked ON worked.n > 0
-WHERE {is_known("m")} AND {is_member("m")}
+WHERE {is_identified("m")} AND {is_member("m")}
   AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
@@ -92,7 +92,7 @@ LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND {was_finished("a")}) worked ON worked.n > 0
-WHERE m.project_id = %(project)s AND {is_known("m")} AND {is_member("m")}
+WHERE m.project_id = %(project)s AND {is_identified("m")} AND {is_member("m")}
   AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at - interval '1 minute')

@@ -15,7 +15,7 @@ from annotate.frames.criteria_in_use import CriterionInUse
 from annotate.frames.kept import Order, fetch_order, keep
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic
 from annotate.models import Adjudication, QualityRules
-from annotate.models.conditions import is_counted, is_item, is_known
+from annotate.models.conditions import is_counted, is_identified, is_item
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import access, log
@@ -266,7 +266,7 @@ _IN_BATCH = f"""AND EXISTS (
 _RATINGS = f"""
 SELECT candidate_id, pseudonym, value, comment, is_flagged, is_blind FROM (
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value, NOT a.not_blind AS is_blind,
-           CASE WHEN {is_known("m")} THEN m.pseudonym ELSE '' END AS pseudonym,
+           CASE WHEN {is_identified("m")} THEN m.pseudonym ELSE '' END AS pseudonym,
            coalesce(r.comment, '') AS comment, coalesce(r.is_flagged, false) AS is_flagged
     FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN projects_membership m ON m.id = j.annotator_id

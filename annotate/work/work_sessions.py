@@ -36,7 +36,7 @@ def wants_session(user: User) -> bool:
     return bool(user.suggests_breaks or user.session_goal)
 
 
-def find_session(user: User) -> WorkSession:
+def find_work_session(user: User) -> WorkSession:
     """Return the session that is under way: empty if the last HIT was submitted longer ago than a break lasts."""
     with connection.cursor() as cursor:
         prepared(_RECENT).execute(cursor, {"user": user.pk})
@@ -55,7 +55,7 @@ def list_hints(user: User) -> list[str]:
     """Return what to tell somebody who has just submitted a HIT: that their goal is reached, or that a break is due."""
     if not wants_session(user):
         return []
-    session = find_session(user)
+    session = find_work_session(user)
     hints = []
     if user.session_goal and session.n_hits == user.session_goal:
         hints.append(

@@ -18,7 +18,7 @@ from annotate.batches.terms import Terms
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
-from annotate.frames.rating_patterns import fetch_ratings
+from annotate.frames.rating_patterns import fetch_rating_patterns
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item
 from annotate.moderation import members
@@ -212,6 +212,6 @@ def _serious(scene: Scene) -> QuerySet[Finding]:
 
 def _alpha(project: Project) -> float | Undefined:
     criterion = criteria_in_use(project)[0]
-    patterns = fetch_ratings(Scope(project=project, criterion=criterion)).patterns()
+    patterns = fetch_rating_patterns(Scope(project=project, criterion=criterion)).patterns()
     found = krippendorff_alpha(patterns, level=criterion.level)
     return found.alpha if isinstance(found, Agreement) else found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
+from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_width
 
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -158,7 +158,7 @@ def _fit_across(channel: Spec, rows: Rows, part: Spec, width: float) -> Spec:
     own = part.get("width")
     step = own["step"] if isinstance(own, Mapping) else width / max(len(names), 1)
     axis = dict(channel.get("axis") or {})
-    widest = max((measure_text(" ".join(name.split()), SIZE) for name in names), default=0.0)
+    widest = max((measure_width(" ".join(name.split()), SIZE) for name in names), default=0.0)
     if widest <= step - 4:
         return {**channel, "axis": {**axis, "labelAngle": 0, "labelLimit": 0}}
     # Turned by this angle, lines are as far apart as the steps allow.
@@ -177,7 +177,7 @@ def _fold_legend(channel: Spec, rows: Rows, width: float) -> Spec:
     legend = {**(channel.get("legend") or {}), "labelLimit": 0, **_write_labels(folded)}
     if legend.get("orient") == "top":
         legend["columnPadding"] = 40
-        widest = max((measure_text(lines[0], SIZE) for lines in folded.values()), default=0.0)
+        widest = max((measure_width(lines[0], SIZE) for lines in folded.values()), default=0.0)
         legend["columns"] = max(1, min(len(folded), int(width // (widest + 60))))
     return {**channel, "legend": legend}
 
@@ -231,7 +231,7 @@ def _place_names(spec: Spec, rows: Rows) -> tuple[Spec, Rows]:
         (text,) = names[str(row[encoding["text"]["field"]])]
         own = (x - 5, y - 5, x + 5, y + 5)
         where = ""
-        for side, box in _list_places(x, y, measure_text(text, 11)):
+        for side, box in _list_places(x, y, measure_width(text, 11)):
             is_inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
             others = [*placed, *(dot for dot in dots if dot != own)]
             if is_inside and not any(_do_boxes_meet(box, other) for other in others):

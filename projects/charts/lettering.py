@@ -21,7 +21,7 @@ _WIDTHS = {
 _BREAKS = re.compile(r"[^\s_\-/.:|·]+[_\-/.:|·]*\s*|[_\-/.:|·]+\s*")
 
 
-def measure_text(text: str, size: float = 12) -> float:
+def measure_width(text: str, size: float = 12) -> float:
     """Return about the width of a text in pixels, rather too much than too little."""
     return size * sum(map(_measure_character, text))
 
@@ -40,7 +40,7 @@ def fold_name(name: str, width: float, *, most_lines: int = 3, size: float = 12)
     """Return a name on as many lines of this width as it needs; of a longer one, the beginning and the end."""
     lines = [""]
     for part in _split_name(" ".join(name.split()), width, size):
-        if lines[-1] and measure_text((lines[-1] + part).rstrip(), size) > width:
+        if lines[-1] and measure_width((lines[-1] + part).rstrip(), size) > width:
             lines.append("")
         lines[-1] += part
     lines = [line.strip() for line in lines]
@@ -48,10 +48,10 @@ def fold_name(name: str, width: float, *, most_lines: int = 3, size: float = 12)
         return lines
     # Names often differ at their ends only, as by a number.
     whole, tail = " ".join(name.split()), ""
-    room = width - measure_text("…", size)
+    room = width - measure_width("…", size)
     head = "" if most_lines > 1 else _cut_name(whole, room / 2, size)
     for character in reversed(whole):
-        if measure_text(head + character + tail, size) > room:
+        if measure_width(head + character + tail, size) > room:
             break
         tail = character + tail
     return [*lines[: most_lines - 1], f"{head.rstrip()}…{tail.lstrip()}"]
@@ -68,7 +68,7 @@ def fold_names(names: Iterable[str], width: float, *, most_lines: int = 3, size:
             start = max(0, _count_common(group) - 3)
             for name in group:
                 rest = " ".join(name[start:].split())
-                cut = _cut_name(rest, width - 2 * measure_text("…", size), size)
+                cut = _cut_name(rest, width - 2 * measure_width("…", size), size)
                 folded[name] = [*folded[name][:-1], f"…{cut}{'' if cut == rest else '…'}"]
     return folded
 
@@ -82,7 +82,7 @@ def _split_name(name: str, width: float, size: float) -> Iterator[str]:
     """Yield the parts between which a name may be broken, each of which fits on a line."""
     for part in _BREAKS.findall(name):
         rest = part
-        while measure_text(rest.rstrip(), size) > width and len(rest) > 1:
+        while measure_width(rest.rstrip(), size) > width and len(rest) > 1:
             head = _cut_name(rest, width, size)
             yield head
             rest = rest[len(head) :]
@@ -92,7 +92,7 @@ def _split_name(name: str, width: float, size: float) -> Iterator[str]:
 def _cut_name(name: str, width: float, size: float) -> str:
     head = name[:1]
     for character in name[1:]:
-        if measure_text(head + character, size) > width:
+        if measure_width(head + character, size) > width:
             break
         head += character
     return head
@@ -139,7 +139,7 @@ def _read_text(element: ET.Element, matrix: _Matrix) -> Iterator[TextBox]:
         return
     size = float(element.get("font-size", "12px").removesuffix("px"))
     is_bold = element.get("font-weight", "") in ("bold", "600", "700")
-    width = max(measure_text(line, size) for line in lines) * (1.1 if is_bold else 1.0)
+    width = max(measure_width(line, size) for line in lines) * (1.1 if is_bold else 1.0)
     start = {"start": 0.0, "middle": -width / 2, "end": -width}[element.get("text-anchor", "start")]
     top, bottom = -0.8 * size, 0.22 * size + (len(lines) - 1) * LINE * size
     corners = ((start, top), (start + width, top), (start + width, bottom), (start, bottom))

@@ -231,18 +231,18 @@ class Table:
     @property
     def all_rows(self) -> list[list[Value]]:
         """The rows and those of the foot, without numbers that are none."""
-        return [[check_value(value) for value in row] for row in [*self.rows, *self.foot]]
+        return [[mark_undefined(value) for value in row] for row in [*self.rows, *self.foot]]
 
     def _make_cells(self, row: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
         pairs = zip(self.columns, row, strict=True)
-        cells = [self._make_cell(column, check_value(value)) for column, value in pairs if column.on_page]
+        cells = [self._make_cell(column, mark_undefined(value)) for column, value in pairs if column.on_page]
         return cells[: self.n_keys], cells[self.n_keys :]
 
     def _make_cell(self, column: Column, value: Value) -> Cell:
         return Cell(column, value, self.page_notes.find(read_note(value)))
 
 
-def check_value(value: Value) -> Value:
+def mark_undefined(value: Value) -> Value:
     """Return the value, or that it is undefined where a number is infinite or none at all."""
     if isinstance(value, float):
         return value if math.isfinite(value) else NO_NUMBER

@@ -10,7 +10,7 @@ import pandas as pd
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_ratings
+from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_rating_patterns
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, bootstrap_alphas
@@ -237,7 +237,7 @@ def measure_agreement(
 ) -> AgreementReport:
     """Compute agreement in a scope, by default with jackknife intervals over passages that several items share."""
     intervals = intervals or Intervals()
-    ratings = fetch_ratings(scope, by_passage=True)
+    ratings = fetch_rating_patterns(scope, by_passage=True)
     # Alpha depends only on how many items have which ratings. A million judgments on five points make a few hundred
     # such patterns, so everything below is fast.
     patterns = ratings.patterns()
@@ -275,10 +275,10 @@ def _fetch_parts(scope: Scope, ratings: Ratings, by: str) -> Iterator[tuple[str,
     if by == CRITERION:
         for criterion in criteria_in_use(scope.project, scope.batch, stage=scope.stage):
             part = replace(scope, criterion=criterion)
-            yield criterion.name, part, fetch_ratings(part, by_passage=True).patterns()
+            yield criterion.name, part, fetch_rating_patterns(part, by_passage=True).patterns()
     elif by:
         if by in BY_COLLECTION:
-            ratings = fetch_ratings(scope, by_passage=True, by=by)
+            ratings = fetch_rating_patterns(scope, by_passage=True, by=by)
         for name, patterns in ratings.patterns_by(by).items():
             yield name, scope, patterns
 

@@ -8,7 +8,7 @@ from results.exports.columns import (
     id_columns,
     in_batches,
     name_columns,
-    select_candidates,
+    select_candidate_rows,
     select_criteria,
     text_columns,
 )
@@ -29,7 +29,7 @@ def select_aggregated(choices: Choices) -> str:
     """
     # Sums of floats depend on their order: sorted, the same judgments give the same digits on any server.
     about = {**id_columns(AS_CSV), **(text_columns(AS_CSV) if choices.with_texts else {})}
-    here = select_candidates(about, where=f"AND {is_judgeable('c', 'p')}")
+    here = select_candidate_rows(about, where=f"AND {is_judgeable('c', 'p')}")
     return f"""
 WITH candidates AS MATERIALIZED ({here}),
 criteria AS ({number_scales()}),

@@ -78,7 +78,7 @@ def name_columns(columns: Columns, table: str) -> str:
     return ", ".join(f'{table}."{name}"' for name in columns)
 
 
-def select_candidates(columns: Columns, *, where: str = "") -> str:
+def select_candidate_rows(columns: Columns, *, where: str = "") -> str:
     """Return SQL of the project's candidates, numbered in the order of the file: by dataset and id, byte by byte."""
     # The collation "C" sorts alike on every server, whatever its locale. Later sorts use the number, as comparing texts
     # of a million rows takes longer.

@@ -3,7 +3,7 @@
 A nameless score has no annotator: its position in a list of scores is no person.
 """
 
-from annotate.models.conditions import is_collected, is_judgeable, is_known, is_left_in
+from annotate.models.conditions import is_collected, is_identified, is_judgeable, is_left_in
 from results.exports.choices import Choices
 from results.exports.columns import (
     AS_CSV,
@@ -13,7 +13,7 @@ from results.exports.columns import (
     id_columns,
     in_batches,
     name_columns,
-    select_candidates,
+    select_candidate_rows,
     select_columns,
     select_criteria,
     text_columns,
@@ -49,7 +49,7 @@ _ORDER = 'ORDER BY c.position, cr.key COLLATE "C", w.position'
 # than by the texts that they stand for.
 def _with(choices: Choices, writing: Writing) -> str:
     return f"""
-WITH candidates AS MATERIALIZED ({select_candidates(_list_candidate_columns(choices, writing))}),
+WITH candidates AS MATERIALIZED ({select_candidate_rows(_list_candidate_columns(choices, writing))}),
 work AS MATERIALIZED (
     SELECT a.id, {only_collected("a.layout")} AS layout, a.item_seconds, {select_columns(work_columns(writing))},
            row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS position
@@ -106,7 +106,7 @@ def work_columns(writing: Writing) -> Columns:
         "batch_kind": "b.kind",
         "hit": "h.number",
         "rubric_version": "r.version",
-        "annotator": f"CASE WHEN {is_known('m')} THEN m.pseudonym END",
+        "annotator": f"CASE WHEN {is_identified('m')} THEN m.pseudonym END",
         "annotator_kind": "m.kind",
         "assignment": "a.uuid",
         "assignment_state": "a.state",

@@ -12,7 +12,7 @@ from results.sets.agreement_text import choose_interval
 Figures = Mapping[str, Any]
 
 
-def tabulate_agreement(judgment_set: JudgmentSet, names: Mapping[str, str]) -> Table:
+def tabulate_set_agreement(judgment_set: JudgmentSet, names: Mapping[str, str]) -> Table:
     """Return alpha of each criterion and scale, with the interval that the set's README has; names are by key."""
     found = [_read_criterion(each, names) for each in judgment_set.facts.get("criteria", [])]
     name = judgment_set.name.rstrip(". ")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotate.models.conditions import is_judgeable, is_known, is_left_in
+from annotate.models.conditions import is_identified, is_judgeable, is_left_in
 from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, id_columns, name_columns, select_columns
 from results.exports.long import judgment_columns, only_collected, work_columns
 from results.exports.streaming import CSV, LINES, Statement, write
@@ -104,7 +104,7 @@ candidates AS MATERIALIZED (
 work AS MATERIALIZED (
     SELECT a.id, {_list_more(of_work)} a.not_blind,
            row_number() OVER (
-               ORDER BY b.number, CASE WHEN {is_known("m")} THEN m.pseudonym ELSE '' END COLLATE "C", m.id, a.id
+               ORDER BY b.number, CASE WHEN {is_identified("m")} THEN m.pseudonym ELSE '' END COLLATE "C", m.id, a.id
            ) AS position
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
@@ -296,7 +296,7 @@ SELECT m.pseudonym AS annotator, m.kind AS annotator_kind, s.kind AS scale_kind,
        count(*) FILTER (WHERE NOT s.is_judgment) AS n_controls,
        avg(s.score ORDER BY s.score) AS mean, stddev_samp(s.score ORDER BY s.score) AS sd
 FROM scored s JOIN projects_membership m ON m.id = s.annotator_id
-WHERE {is_known("m")}
+WHERE {is_identified("m")}
 GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_within)
 ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""
 

@@ -26,7 +26,7 @@ from projects.web.refusals import refusals
 from projects.web.typed_texts import read_typed
 from results.models import JudgmentSet
 from results.sets import depositing, downloads, freezing, readme, retiring
-from results.sets.agreement_table import tabulate_agreement
+from results.sets.agreement_table import tabulate_set_agreement
 from results.sets.agreement_text import list_warnings
 from results.sets.forms import ReplacementForm, RetireForm, SetForm
 from results.sets.readme import CHANGED
@@ -88,7 +88,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "chosen": settings.list_choices(criteria),
         "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
         "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
-        "agreement": tabulate_agreement(judgment_set, criteria) if judgment_set.is_frozen else None,
+        "agreement": tabulate_set_agreement(judgment_set, criteria) if judgment_set.is_frozen else None,
         "interval_warnings": list_warnings(judgment_set.facts.get("criteria", []), criteria),
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
@@ -178,7 +178,7 @@ def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpR
 def set_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
     judgment_set = _fetch(project, number)
     criteria = name_criteria(project)
-    found = [tabulate_agreement(judgment_set, criteria)] if judgment_set.is_frozen else []
+    found = [tabulate_set_agreement(judgment_set, criteria)] if judgment_set.is_frozen else []
     return answer_table(project, found, name, form, stem=f"set-{number}")
 
 

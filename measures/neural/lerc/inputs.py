@@ -71,7 +71,7 @@ def lay_out(parts: Sequence[tuple[str, Ids]], layout: Layout) -> tuple[Ids, Ids]
     -------
     ids, types : ndarray of int32
         The start token and, after each segment, a separator. The type is 0 up to the question and 1 from the
-        reference on. Too many tokens are cut as `cut` does.
+        reference on. Too many tokens are cut as `count_kept_tokens` does.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def lay_out(parts: Sequence[tuple[str, Ids]], layout: Layout) -> tuple[Ids, Ids]
     ([101, 0, 1, 102, 8, 9, 102], [0, 0, 0, 0, 1, 1, 1])
     """
     room = layout.max_length - 1 - len(parts)
-    lengths = cut({name: len(ids) for name, ids in parts}, room)
+    lengths = count_kept_tokens({name: len(ids) for name, ids in parts}, room)
     joined, types = [np.array([layout.start], np.int32)], [np.zeros(1, np.int32)]
     for name, ids in parts:
         kept = np.append(ids[: lengths[name]], layout.separator).astype(np.int32)
@@ -90,7 +90,7 @@ def lay_out(parts: Sequence[tuple[str, Ids]], layout: Layout) -> tuple[Ids, Ids]
     return np.concatenate(joined), np.concatenate(types)
 
 
-def cut(lengths: Mapping[str, int], room: int) -> dict[str, int]:
+def count_kept_tokens(lengths: Mapping[str, int], room: int) -> dict[str, int]:
     """Return how many tokens of each segment are kept: the passage is cut first, then the longest of the others.
 
     Every segment is cut at its end.

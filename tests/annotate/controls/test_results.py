@@ -7,7 +7,7 @@ import pytest
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
-from annotate.frames.rating_patterns import fetch_ratings
+from annotate.frames.rating_patterns import fetch_rating_patterns
 from annotate.frames.stages import Stage
 from annotate.integrity.verifying import verify
 from annotate.models import Batch, Hit, Item, Judgment
@@ -60,7 +60,7 @@ def annotator(project: Project) -> Membership:
 
 
 def test_agreement_and_gold_see_the_work_only(project: Project, batch: Batch) -> None:
-    ratings = fetch_ratings(Scope(project=project, criterion=criteria_in_use(project)[0]))
+    ratings = fetch_rating_patterns(Scope(project=project, criterion=criteria_in_use(project)[0]))
     assert {value for unit in ratings.units for value in unit.ratings} == {4.0}
     n = sum(len(unit.ratings) * unit.n_units for unit in ratings.units)
     assert n == Judgment.objects.filter(item__control="none", is_counted=True).count()

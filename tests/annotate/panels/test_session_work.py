@@ -304,4 +304,4 @@ def test_panels_are_joined_in_the_order_of_the_databases_clock(
     an_hour_ago = timezone.now() - timedelta(hours=1)
     monkeypatch.setattr(timezone, "now", lambda: an_hour_ago)
     sessions.join(session_of(second, "pia").participant)
-    assert sessions.has_left(session_of(first, "pia").participant)
+    assert sessions.has_joined_another(session_of(first, "pia").participant)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment
-from annotate.work.work_sessions import find_session, list_hints
+from annotate.work.work_sessions import find_work_session, list_hints
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import open_batch
 from tests.factories import make_membership, make_project
@@ -40,16 +40,16 @@ def work(annotator: Membership, *, minutes: list[float], pause: float = 1) -> No
 def test_a_session_ends_with_a_break(project: Project, annotator: Membership) -> None:
     assert annotator.user is not None
     open_batch(project, n_hits=8)
-    assert find_session(annotator.user).n_hits == 0
+    assert find_work_session(annotator.user).n_hits == 0
     work(annotator, minutes=[10, 20, 5])
-    session = find_session(annotator.user)
+    session = find_work_session(annotator.user)
     assert (session.n_hits, session.seconds, session.last_seconds) == (3, 35 * 60, 5 * 60)
     Assignment.objects.order_by("pk").filter(active_seconds=600).update(
         submitted_at=timezone.now() - timedelta(minutes=25 + 1 + 11)
     )
-    assert find_session(annotator.user).n_hits == 2
+    assert find_work_session(annotator.user).n_hits == 2
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=11))
-    assert find_session(annotator.user).n_hits == 0
+    assert find_work_session(annotator.user).n_hits == 0
 
 
 def test_a_session_counts_all_projects_of_a_person_and_nobody_elses(
@@ -62,7 +62,7 @@ def test_a_session_counts_all_projects_of_a_person_and_nobody_elses(
     work(annotator, minutes=[4])
     work(other_project, minutes=[3])
     work(other_annotator, minutes=[30])
-    assert find_session(annotator.user).n_hits == 2
+    assert find_work_session(annotator.user).n_hits == 2
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_break_is_suggested_once_every_45_minutes(
     assert annotator.user is not None
     open_batch(project, n_hits=8)
     work(annotator, minutes=minutes)
-    assert find_session(annotator.user).is_break_due == is_due
+    assert find_work_session(annotator.user).is_break_due == is_due
     assert bool(list_hints(annotator.user)) == is_due
 
 
@@ -91,9 +91,9 @@ def test_time_that_was_not_measured_is_the_time_that_the_hit_was_open(project: P
     open_batch(project, n_hits=3)
     work(annotator, minutes=[12])
     Assignment.objects.update(active_seconds=None)
-    assert find_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
+    assert find_work_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
     Assignment.objects.update(opened_at=timezone.now() - timedelta(days=3))
-    assert find_session(annotator.user).seconds == 3600
+    assert find_work_session(annotator.user).seconds == 3600
 
 
 def test_no_hit_took_longer_than_it_was_open(project: Project, annotator: Membership) -> None:
@@ -102,9 +102,9 @@ def test_no_hit_took_longer_than_it_was_open(project: Project, annotator: Member
     open_batch(project, n_hits=3)
     work(annotator, minutes=[12])
     Assignment.objects.update(active_seconds=3600)
-    assert find_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
+    assert find_work_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
     Assignment.objects.update(active_seconds=60, has_odd_times=True)
-    assert find_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
+    assert find_work_session(annotator.user).seconds == pytest.approx(12 * 60, abs=1)
 
 
 def submit_page(client: Client, annotator: Membership) -> str:

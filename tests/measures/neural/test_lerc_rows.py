@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from measures.neural.lerc import inputs, judging, metric, rows, seen, settings, variants
-from measures.neural.lerc.inputs import SEGMENTS, Layout, choose_inputs, cut, lay_out
+from measures.neural.lerc.inputs import SEGMENTS, Layout, choose_inputs, count_kept_tokens, lay_out
 from measures.neural.lerc.judging import judge, score_words
 from measures.neural.lerc.rows import Choice, Row, augment, keep_share, split_passages, toss
 from measures.neural.lerc.seen import TRAINING, TUNING, Seen
@@ -71,11 +71,11 @@ def test_the_passage_is_cut_first_and_nothing_is_longer_than_the_limit() -> None
     assert ids.tolist() == [101, 0, 1, 2, 102, 0, 1, 102, 0, 1, 2, 102]
     ids, _types = lay_out([("passage", long), ("reference", long), ("candidate", long[:3])], LAYOUT)
     assert ids.tolist() == [101, 102, 0, 1, 2, 3, 4, 102, 0, 1, 2, 102]
-    assert cut({"reference": 9, "candidate": 9}, 7) in (
+    assert count_kept_tokens({"reference": 9, "candidate": 9}, 7) in (
         {"reference": 3, "candidate": 4},
         {"reference": 4, "candidate": 3},
     )
-    assert sum(cut({"reference": 3, "candidate": 3}, -1).values()) == 0
+    assert sum(count_kept_tokens({"reference": 3, "candidate": 3}, -1).values()) == 0
 
 
 def test_a_held_out_dataset_leaves_training_and_tuning() -> None:

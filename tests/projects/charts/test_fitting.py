@@ -13,7 +13,7 @@ import pytest
 from projects.charts import drawing, specs
 from projects.charts.drawing import Chart, Row, draw, draw_for_phone, write
 from projects.charts.fitting import fold_chart_title
-from projects.charts.lettering import TextBox, fold_name, fold_names, list_text_boxes, measure_text
+from projects.charts.lettering import TextBox, fold_name, fold_names, list_text_boxes, measure_width
 
 NAMES = (
     "a system with a name of sixty characters, which is number %d",
@@ -172,7 +172,7 @@ def test_names_are_folded_and_then_shortened_where_they_tell_least() -> None:
     assert len(long) == 2
     assert long[1].startswith("…")
     assert long[1].endswith("7")
-    assert all(measure_text(line) <= 100 for line in long)
+    assert all(measure_width(line) <= 100 for line in long)
     alike = [f"the very same beginning of {at} and the very same end of a name" for at in (1, 2)]
     one, other = (" ".join(lines) for lines in fold_names(alike, 90, most_lines=1).values())
     assert one != other

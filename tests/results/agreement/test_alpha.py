@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
-from annotate.frames.rating_patterns import fetch_ratings
+from annotate.frames.rating_patterns import fetch_rating_patterns
 from annotate.frames.stages import Stage
 from annotate.models import Judgment
 from measures.agreement import Agreement, krippendorff_alpha
@@ -48,7 +48,7 @@ def make_scope(project: Project, **over: Any) -> Scope:
 
 
 def compute_alpha(scope: Scope, level: str = "ordinal") -> float:
-    outcome = krippendorff_alpha(fetch_ratings(scope).patterns(), level=level)
+    outcome = krippendorff_alpha(fetch_rating_patterns(scope).patterns(), level=level)
     assert isinstance(outcome, Agreement), outcome
     return outcome.alpha
 
@@ -98,13 +98,13 @@ def test_krippendorffs_example_through_the_import_and_the_page(
 
 def test_each_breakdown_is_the_alpha_of_its_part(project: Project) -> None:
     canonical(project)
-    ratings = fetch_ratings(make_scope(project))
+    ratings = fetch_rating_patterns(make_scope(project))
     for name, parts in (("dataset", {"canonical"}), ("split", {"dev", "test"}), ("source", {"even", "odd"})):
         found = ratings.patterns_by(name)
         assert set(found) == parts
         assert sum(patterns.n_units for patterns in found.values()) == 11
         for part, patterns in found.items():
-            alone = fetch_ratings(make_scope(project, **{name: part})).patterns()
+            alone = fetch_rating_patterns(make_scope(project, **{name: part})).patterns()
             assert krippendorff_alpha(patterns, level="interval") == krippendorff_alpha(alone, level="interval")
     output = answer("agreement", "--project", "bridges", "--by", "split", "--level", "nominal")
     assert [(group["split"], group["n_units"], group["n_annotators"]) for group in output["groups"]] == [
@@ -152,7 +152,7 @@ def test_what_does_not_count_does_not_enter(project: Project) -> None:
     assert compute_alpha(make_scope(project)) != before
     candidates[1].withdrawn_at = timezone.now()
     candidates[1].save()
-    assert fetch_ratings(make_scope(project)).patterns().n_units == 12
+    assert fetch_rating_patterns(make_scope(project)).patterns().n_units == 12
     candidates[2].question.passage.withdrawn_at = timezone.now()
     candidates[2].question.passage.save()
     assert compute_alpha(make_scope(project)) == before
@@ -173,13 +173,13 @@ def test_one_batch_alone_and_blind_judgments_alone(project: Project) -> None:
 
 def test_a_criterion_is_one_over_rubric_versions_and_counts_a_person_once(project: Project) -> None:
     canonical(project)
-    before = fetch_ratings(make_scope(project)).patterns()
+    before = fetch_rating_patterns(make_scope(project)).patterns()
     newer = make_rubric(project)
     candidate = project.datasets.get().candidates.order_by("external_id")[0]
     first = candidate.judgments.order_by("id")[0]
     judge(project, {candidate: {first.annotator: 5.0}}, rubric=newer)
     (criterion,) = criteria_in_use(project)
-    after = fetch_ratings(make_scope(project)).patterns()
+    after = fetch_rating_patterns(make_scope(project)).patterns()
     assert len(criterion.ids) == 2
     assert after.n_ratings == before.n_ratings, "the same person's second judgment replaces the first"
     assert krippendorff_alpha(after, level="nominal") != krippendorff_alpha(before, level="nominal")
@@ -191,9 +191,9 @@ def test_reversed_scores_are_turned(project: Project) -> None:
     Criterion.objects.update(is_reversed=True)
     turned = compute_alpha(make_scope(project), "ratio")
     assert turned != plain
-    values = sorted({value for row in fetch_ratings(make_scope(project)).units for value in row.ratings})
+    values = sorted({value for row in fetch_rating_patterns(make_scope(project)).units for value in row.ratings})
     assert values == [1, 2, 3, 4, 5]
-    assert fetch_ratings(make_scope(project)).patterns().count.sum() > 0
+    assert fetch_rating_patterns(make_scope(project)).patterns().count.sum() > 0
 
 
 def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: Membership, client_of: SignIn) -> None:
@@ -514,7 +514,7 @@ def test_other_projects_do_not_enter(project: Project) -> None:
 
     canonical(make_project("other"))
     canonical(project)
-    assert fetch_ratings(make_scope(project)).patterns().n_units == 11
+    assert fetch_rating_patterns(make_scope(project)).patterns().n_units == 11
 
 
 @pytest.mark.parametrize("arguments", [["--level", "euclid"], ["--batch", "1", "--batch", "2"]])

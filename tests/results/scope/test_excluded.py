@@ -4,7 +4,7 @@ import pytest
 
 from annotate.data import withdrawing
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
-from annotate.frames.rating_patterns import fetch_ratings
+from annotate.frames.rating_patterns import fetch_rating_patterns
 from annotate.models import Judgment
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
@@ -51,7 +51,7 @@ def test_what_enters_and_what_does_not_are_all_there_is(left_out: Scope) -> None
         "withdrawn": 2,
     }
     assert entering.n_total == Judgment.objects.count() == 39
-    ratings = fetch_ratings(left_out)
+    ratings = fetch_rating_patterns(left_out)
     assert entering.n_included == sum(len(units.ratings) * units.n_units for units in ratings.units)
     assert set(dict(entering.left_out)) <= set(REASON_NOTES)
 
