@@ -80,9 +80,9 @@ class Scale:
             if not _is_number(end) or not math.isfinite(end):
                 raise ValueError(f"The end of a scale must be a finite number, not {end!r}.")
             if self.kind is ScaleKind.ORDINAL and end != int(end):
-                raise ValueError(f"An ordinal scale ends on whole numbers, not on {format_number(end)}.")
+                raise ValueError(f"An ordinal scale ends on whole numbers, not on {format_plain_number(end)}.")
         if self.low >= self.high:
-            low, high = format_number(self.low), format_number(self.high)
+            low, high = format_plain_number(self.low), format_plain_number(self.high)
             raise ValueError(f"The low end of a scale ({low}) must lie below its high end ({high}).")
 
     @property
@@ -198,7 +198,11 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
         return gettext("{value} is not a finite number.").format(value=repr(value))
-    numbers = {"value": format_number(number), "low": format_number(scale.low), "high": format_number(scale.high)}
+    numbers = {
+        "value": format_plain_number(number),
+        "low": format_plain_number(scale.low),
+        "high": format_plain_number(scale.high),
+    }
     if scale.kind is ScaleKind.ORDINAL and number != int(number):
         return gettext("{value} is not a whole number. Use a whole number from {low} to {high}.").format(**numbers)
     if not scale.low <= number <= scale.high:
@@ -242,7 +246,7 @@ def is_right(value: float | None, expected_low: float, expected_high: float, tol
     return expected_low - tolerance <= value <= expected_high + tolerance
 
 
-def format_number(value: float) -> str:
+def format_plain_number(value: float) -> str:
     """Format a number, a whole one without ``.0``.
 
     Parameters
@@ -257,7 +261,7 @@ def format_number(value: float) -> str:
 
     Examples
     --------
-    >>> format_number(5.0), format_number(2.5)
+    >>> format_plain_number(5.0), format_plain_number(2.5)
     ('5', '2.5')
     """
     number = float(value)

@@ -8,7 +8,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", punctuation)
 
 
-def tokens(text: str) -> list[str]:
+def split_squad_words(text: str) -> list[str]:
     """Split an answer into words as SQuAD's evaluation does.
 
     Parameters
@@ -28,7 +28,7 @@ def tokens(text: str) -> list[str]:
 
     Examples
     --------
-    >>> tokens("The cat's hat, on a mat.")
+    >>> split_squad_words("The cat's hat, on a mat.")
     ['cats', 'hat', 'on', 'mat']
     """
     return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
@@ -58,7 +58,7 @@ def token_f1(text: str, other: str) -> float:
     >>> token_f1("", "the"), token_f1("", "mat")
     (1.0, 0.0)
     """
-    mine, theirs = tokens(text), tokens(other)
+    mine, theirs = split_squad_words(text), split_squad_words(other)
     if not mine or not theirs:
         return float(mine == theirs)
     n_common = sum((Counter(mine) & Counter(theirs)).values())

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from annotate.models import QualificationItem
-from measures.rubric import check_value, format_number
+from measures.rubric import check_value, format_plain_number
 from projects.models import Criterion, Rubric
 from projects.rubric.rubrics import CriterionOnPage, describe_on_page
 
@@ -76,7 +76,8 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
         low, high = spec.expected[criterion.key]
         wrong = check_value(criterion.scale, low) or check_value(criterion.scale, high)
         if wrong is None and low > high:
-            wrong = f"{format_number(low)} to {format_number(high)} is not a range. Put the smaller number first."
+            ends = f"{format_plain_number(low)} to {format_plain_number(high)}"
+            wrong = f"{ends} is not a range. Put the smaller number first."
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
     # Checked last, because it needs ranges that are on their scales. The field that makes the item pointless gets the

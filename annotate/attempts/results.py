@@ -19,7 +19,7 @@ from annotate.attempts.item_pages import (
 )
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import least_right
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 State = Attempt.State
@@ -179,11 +179,11 @@ def explain_answer(attempt: Attempt, page: AttemptPage) -> ExplainedPage | None:
 def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     """Return a range as text: `4`, `4 to 5`, or with a tolerance."""
     low, high = ends
-    text = format_number(low)
+    text = format_plain_number(low)
     if low != high:
-        text = gettext("{low} to {high}").format(low=text, high=format_number(high))
+        text = gettext("{low} to {high}").format(low=text, high=format_plain_number(high))
     if tolerance:
-        text = gettext("{range}, ±{tolerance}").format(range=text, tolerance=format_number(tolerance))
+        text = gettext("{range}, ±{tolerance}").format(range=text, tolerance=format_plain_number(tolerance))
     return text
 
 
@@ -194,7 +194,7 @@ def _explain_rating(
     expected = item.expected.get(criterion.key)
     return ExplainedRating(
         criterion=criterion,
-        given="" if value is None else format_number(value),
+        given="" if value is None else format_plain_number(value),
         right=format_range(expected, item.tolerance) if expected else "",
         is_checked=criterion.key in checked,
     )

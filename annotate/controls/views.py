@@ -21,7 +21,7 @@ from annotate.controls.degraded_answers import count_degradable
 from annotate.controls.forms import ControlActForm
 from annotate.models import Batch, ControlJob, Item
 from measures.outcome import Undefined
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -228,7 +228,7 @@ def _format_range(criterion: Criterion, ends: list[float]) -> str:
     first, last = ends
     if criterion.kind == Criterion.Kind.ORDINAL and math.ceil(first) <= math.floor(last):
         first, last = math.ceil(first), math.floor(last)
-    low, high = (format_number(round(end, 2)) for end in (first, last))
+    low, high = (format_plain_number(round(end, 2)) for end in (first, last))
     return f"{criterion.name} {low}" if low == high else f"{criterion.name} {low} to {high}"
 
 

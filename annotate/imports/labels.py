@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from measures.rubric import Scale, format_number
+from measures.rubric import Scale, format_plain_number
 from projects.errors import Refused
 from projects.importing import CriterionColumn, Options, Preview
 
@@ -53,7 +53,8 @@ def suggest_labels(preview: Preview, scales: Mapping[str, Scale | None]) -> str:
 def read_labels(options: Options) -> str:
     """Return the labels of an import as its form has them."""
     return "\n".join(
-        f"{label}={'missing' if points is None else format_number(points)}" for label, points in options.labels.items()
+        f"{label}={'missing' if points is None else format_plain_number(points)}"
+        for label, points in options.labels.items()
     )
 
 
@@ -71,8 +72,8 @@ def _find_points(words: Sequence[str], scale: Scale) -> dict[str, str]:
     """Return the points of the words that belong to a usual set of labels of as many points as the scale."""
     for labels in FROM_BEST:
         if len(set(words) & set(labels)) > 2 and scale.high - scale.low == len(labels) - 1:
-            return {label: format_number(scale.high - place) for place, label in enumerate(labels)}
+            return {label: format_plain_number(scale.high - place) for place, label in enumerate(labels)}
     for best, worst in OPPOSITES:
         if {best, worst} <= set(words):
-            return {best: format_number(scale.high), worst: format_number(scale.low)}
+            return {best: format_plain_number(scale.high), worst: format_plain_number(scale.low)}
     return {}

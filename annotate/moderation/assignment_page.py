@@ -4,7 +4,7 @@ from typing import Any
 
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.rating.submitted_versions import fetch_versions
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.rubric.rubrics import frozen_criteria
 
 NOT_COUNTED: dict[str, str] = {
@@ -75,7 +75,9 @@ def _list_versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
         for at, sent in states:
             values = sent.values.get(place, {})
             line = {
-                "values": [format_number(float(values[each.key])) if each.key in values else "–" for each in criteria],
+                "values": [
+                    format_plain_number(float(values[each.key])) if each.key in values else "–" for each in criteria
+                ],
                 "cannot": sent.cannot.get(place, ""),
                 "is_flagged": place in sent.flags,
                 "comment": sent.comments.get(place, ""),
@@ -96,4 +98,4 @@ def _is_revised(assignment: Assignment) -> bool:
 def _format_value(judgment: Judgment | None) -> str:
     if judgment is None:
         return ""
-    return "–" if judgment.value is None else format_number(judgment.value)
+    return "–" if judgment.value is None else format_plain_number(judgment.value)

@@ -142,7 +142,7 @@ def _matches(entry: str, value: str | int) -> bool:
     return limits is not None and limits[0] <= value <= limits[1]
 
 
-def describe_question(question: SurveyQuestion) -> dict[str, Any]:
+def describe_survey_question(question: SurveyQuestion) -> dict[str, Any]:
     """Return a question as the audit log and the form of a new version have it."""
     names = ("kind", "text", "options", "low", "high", "low_label", "high_label", "is_required", "is_published")
     return {name: getattr(question, name) for name in (*names, "screens_out", "screens_others")}

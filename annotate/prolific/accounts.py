@@ -6,7 +6,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from annotate.models import ProlificAccount
-from annotate.prolific.calling import Client, PlatformError, read_text
+from annotate.prolific.calling import Client, PlatformError, require_text
 from projects import log
 from projects.access import lock_actor
 from projects.database import encryption
@@ -56,9 +56,9 @@ def connect(*, actor: Membership, token: str) -> ProlificAccount:
         raise Refused("This is not a token. Copy it again.", field="token")
     try:
         client = make_client(used)
-        currency = read_text(client.get("/api/v1/users/me/"), "currency_code")
+        currency = require_text(client.get("/api/v1/users/me/"), "currency_code")
         workspaces = list(client.list_all("/api/v1/workspaces/"))
-        workspace = read_text(workspaces[0], "id") if workspaces else ""
+        workspace = require_text(workspaces[0], "id") if workspaces else ""
     except PlatformError as error:
         raise Refused(error.message, field="token") from error
     with transaction.atomic():
@@ -99,7 +99,7 @@ def subscribe(*, actor: Membership, url: str) -> None:
         raise Refused("Connect the account first.")
     client = open_client(actor.project)
     made = client.post("/api/v1/hooks/secrets/", {"workspace_id": account.workspace_id})
-    value = read_text(made, "value")
+    value = require_text(made, "value")
     with transaction.atomic():
         lock_actor(actor)
         is_first = not account.secret
@@ -120,7 +120,7 @@ def _make_subscriptions(client: Client, account: ProlificAccount, url: str) -> N
     for event in EVENTS:
         body = {"workspace_id": account.workspace_id, "event_type": event, "target_url": url}
         subscription, secret = client.post_for_header("/api/v1/hooks/subscriptions/", body, "X-Hook-Secret")
-        pk = read_text(subscription, "id")
+        pk = require_text(subscription, "id")
         client.post(f"/api/v1/hooks/subscriptions/{pk}/", {"secret": secret}, repeats=True)
 
 

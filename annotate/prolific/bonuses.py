@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import PanelParticipant, PanelPayment, ProlificBonus, ProlificBonusLine, ProlificStudy
 from annotate.payments import panel_pay
 from annotate.prolific import accounts
-from annotate.prolific.calling import Client, NoAnswer, PlatformError, read_number, read_text
+from annotate.prolific.calling import Client, NoAnswer, PlatformError, require_number, require_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -114,12 +114,12 @@ def _send_set_up(bonus: ProlificBonus, client: Client) -> None:
         rows.append(f"{external_id},{line.cents // 100}.{line.cents % 100:02}")
     body = {"study_id": bonus.study.external_id, "csv_bonuses": "\n".join(rows)}
     answer = client.post("/api/v1/submissions/bonus-payments/", body)
-    cents = round(read_number(answer, "amount"))
+    cents = round(require_number(answer, "amount"))
     if cents != bonus.cents:
         raise PlatformError("Prolific has set up another amount. Nothing was paid. Try again.")
-    fees = round(read_number(answer, "fees") + read_number(answer, "vat"))
+    fees = round(require_number(answer, "fees") + require_number(answer, "vat"))
     new = ProlificBonus.objects.filter(pk=bonus.pk, state=State.NEW)
-    new.update(state=State.SET_UP, external_id=read_text(answer, "id"), fee_cents=fees)
+    new.update(state=State.SET_UP, external_id=require_text(answer, "id"), fee_cents=fees)
     bonus.refresh_from_db()
 
 

@@ -76,7 +76,7 @@ class Client:
             if next_path is None:
                 return
             page = self._call("GET", next_path, repeats=True)
-            yield from read_list(page, "results")
+            yield from require_list(page, "results")
             next_path = self._find_next(page)
         raise PlatformError("Prolific’s list doesn’t end.")
 
@@ -159,7 +159,7 @@ class Client:
         return f"{path}?{found.query}" if found.query else path
 
 
-def read_text(row: Mapping[str, Any], name: str) -> str:
+def require_text(row: Mapping[str, Any], name: str) -> str:
     """Return a text of an answer. Raises PlatformError where it is missing: the platform has changed its API."""
     value = row.get(name)
     if not isinstance(value, str):
@@ -167,14 +167,14 @@ def read_text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def read_number(row: Mapping[str, Any], name: str) -> float:
+def require_number(row: Mapping[str, Any], name: str) -> float:
     value = row.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise PlatformError(f"Prolific’s answer has no “{name}”. Its API may have changed.")
     return value
 
 
-def read_list(row: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def require_list(row: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     value = row.get(name)
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise PlatformError(f"Prolific’s answer has no “{name}”. Its API may have changed.")

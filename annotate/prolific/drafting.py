@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.models import Outcome, Panel, ProlificStudy
 from annotate.prolific import accounts, following
-from annotate.prolific.calling import Client, NoAnswer, PlatformError, Unreachable, read_number, read_text
+from annotate.prolific.calling import Client, NoAnswer, PlatformError, Unreachable, require_number, require_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -76,8 +76,8 @@ def _send_draft(study: ProlificStudy, panel: Panel, client: Client, url: str) ->
     body = describe(study, panel, url)
     pk = study.external_id or _find_draft(study, client)
     answer = client.patch(f"{STUDIES}{pk}/", body) if pk else client.post(STUDIES, body)
-    study.external_id, study.status = read_text(answer, "id"), read_text(answer, "status")
-    study.total_places = int(read_number(answer, "total_available_places"))
+    study.external_id, study.status = require_text(answer, "id"), require_text(answer, "status")
+    study.total_places = int(require_number(answer, "total_available_places"))
     study.error = ""
     with transaction.atomic():
         study.save(update_fields=["external_id", "status", "total_places", "error"])
@@ -89,7 +89,7 @@ def _find_draft(study: ProlificStudy, client: Client) -> str:
     """Return the id of a draft that was made although its answer was lost, or "" if there is none."""
     for each in client.list_all(STUDIES, {"page_size": 100}):
         if each.get("internal_name") == make_name(study):
-            return read_text(each, "id")
+            return require_text(each, "id")
     return ""
 
 
@@ -135,7 +135,7 @@ def store_costs(study: ProlificStudy, client: Client) -> None:
     study.cost_cents = ask_cost(client, study, study.places)
     study.most_cost_cents = ask_cost(client, study, study.most_places)
     me = client.get("/api/v1/users/me/")
-    study.currency = read_text(me, "currency_code")[:3].upper()
+    study.currency = require_text(me, "currency_code")[:3].upper()
     study.save(update_fields=["cost_cents", "most_cost_cents", "currency"])
     rewards = study.places * study.reward_cents
     # What the ledger owes, and the fee that it expects, are those of the study.
@@ -151,7 +151,7 @@ def ask_cost(client: Client, study: ProlificStudy, places: int) -> int:
     body = {"reward": study.reward_cents, "total_available_places": places}
     # The calculator changes nothing, so it may be asked again.
     answer = client.post("/api/v1/study-cost-calculator/", body, repeats=True)
-    return round(read_number(answer, "total_cost"))
+    return round(require_number(answer, "total_cost"))
 
 
 def publish(*, study: ProlificStudy, actor: Membership) -> None:
@@ -274,8 +274,8 @@ def _transition(study: ProlificStudy, actor: Membership, action: str, act: Act) 
 
 def store_status(study: ProlificStudy, answer: dict[str, Any]) -> None:
     """Store what the platform says of a study."""
-    study.status = read_text(answer, "status")[:20]
-    study.total_places = int(read_number(answer, "total_available_places"))
+    study.status = require_text(answer, "status")[:20]
+    study.total_places = int(require_number(answer, "total_available_places"))
     if study.status == Status.ACTIVE:
         study.is_paused_here = False
     study.save(update_fields=["status", "total_places", "is_paused_here"])

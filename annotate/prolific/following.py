@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import Outcome, Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
 from annotate.panels import participant_work
-from annotate.prolific.calling import Client, PlatformError, read_number, read_text
+from annotate.prolific.calling import Client, PlatformError, require_number, require_text
 
 Status = ProlificStudy.Status
 Submission = ProlificSubmission.Status
@@ -185,7 +185,7 @@ def _hits_per_session(panel: Panel) -> int:
 
 
 def _store(study: ProlificStudy, answer: dict[str, object]) -> None:
-    study.status = read_text(answer, "status")[:20]
-    study.total_places = int(read_number(answer, "total_available_places"))
+    study.status = require_text(answer, "status")[:20]
+    study.total_places = int(require_number(answer, "total_available_places"))
     study.is_paused_here = study.is_paused_here and study.status == Status.PAUSED
     study.save(update_fields=["status", "total_places", "is_paused_here"])

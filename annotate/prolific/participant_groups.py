@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotate.models import PanelParticipant, ProlificStudy, Qualification
 from annotate.prolific import accounts
-from annotate.prolific.calling import Client, PlatformError, read_text
+from annotate.prolific.calling import Client, PlatformError, require_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -27,7 +27,7 @@ def make_groups(*, study: ProlificStudy, actor: Membership) -> None:
         if not getattr(study, field):
             name = f"{study.title[:60]}: {label} ({actor.project.slug}, panel {study.panel.number})"
             body = {"name": name, "workspace_id": account.workspace_id}
-            pk = read_text(client.post("/api/v1/participant-groups/", body), "id")
+            pk = require_text(client.post("/api/v1/participant-groups/", body), "id")
             ProlificStudy.objects.filter(pk=study.pk, **{field: ""}).update(**{field: pk})
     study.refresh_from_db()
     with transaction.atomic():

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.models import Outcome, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.panels import sessions
 from annotate.prolific import accounts
-from annotate.prolific.calling import Client, PlatformError, read_text
+from annotate.prolific.calling import Client, PlatformError, require_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -81,7 +81,7 @@ def read_all(study: ProlificStudy, client: Client) -> int:
     for row in client.list_all(path, {"page_size": 100}):
         at = client.answered_at or timezone.now()
         code = row.get("entered_code") or row.get("study_code") or ""
-        n += tell(study, read_text(row, "id"), read_text(row, "status"), at=at, code=str(code))
+        n += tell(study, require_text(row, "id"), require_text(row, "status"), at=at, code=str(code))
     return n
 
 
@@ -122,7 +122,7 @@ def read_codes(study: ProlificStudy, client: Client) -> int:
     for row in unknown:
         answer = client.get(f"/api/v1/submissions/{row.external_id}/")
         at, code = client.answered_at or timezone.now(), str(answer.get("entered_code") or "")
-        tell(study, row.external_id, read_text(answer, "status"), at=at, code=code)
+        tell(study, row.external_id, require_text(answer, "status"), at=at, code=code)
     return len(unknown)
 
 
@@ -235,7 +235,7 @@ def _approve_one(row: ProlificSubmission, client: Client) -> None:
             raise
         # It can still be active there, just after its submit. The next round asks again.
         answer = client.get(path)
-    tell(row.study, row.external_id, read_text(answer, "status"), at=client.answered_at or timezone.now())
+    tell(row.study, row.external_id, require_text(answer, "status"), at=client.answered_at or timezone.now())
 
 
 def reject(*, row: ProlificSubmission, actor: Membership, category: str, message: str) -> None:
@@ -260,7 +260,7 @@ def reject(*, row: ProlificSubmission, actor: Membership, category: str, message
         member = row.session.participant.membership if row.session else None
         subject = member or row.study.panel
         log.record(actor.project, actor, Act.REJECT_PROLIFIC_SUBMISSION, subject, after={"category": category})
-    tell(row.study, row.external_id, read_text(answer, "status"), at=client.answered_at or timezone.now())
+    tell(row.study, row.external_id, require_text(answer, "status"), at=client.answered_at or timezone.now())
 
 
 def without_code(rows: Iterable[ProlificSubmission]) -> list[ProlificSubmission]:

@@ -17,7 +17,7 @@ from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
 from annotate.qualification.design import bounds
 from annotate.qualification.items_from_file import LIMITS, read_range
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.errors import Refused
 from projects.importing import Options
 from projects.importing.limits import MIB
@@ -169,7 +169,7 @@ class ItemForm(forms.Form):
         self.criteria = criteria
         self.item = item
         for criterion in criteria:
-            low, high = format_number(criterion.scale.low), format_number(criterion.scale.high)
+            low, high = format_plain_number(criterion.scale.low), format_plain_number(criterion.scale.high)
             self.fields[f"expected_{criterion.key}"] = forms.CharField(
                 label="Correct rating" if len(criteria) == 1 else f"Correct rating: {criterion.name}",
                 max_length=40,
@@ -192,7 +192,7 @@ class ItemForm(forms.Form):
                     "explanation",
                 )
             },
-            "tolerance": format_number(item.tolerance),
+            "tolerance": format_plain_number(item.tolerance),
             # One per line, so line ends within a reference become spaces; `spec` keeps the originals if nothing
             # changes.
             "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),

@@ -8,7 +8,7 @@ from typing import Any
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
 from measures.outcome import Undefined
-from measures.rubric import ScaleKind, format_number
+from measures.rubric import ScaleKind, format_plain_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 N_BINS = 5
@@ -119,7 +119,9 @@ def _compute_distribution(
         ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
         # The highest value belongs to the last bin, although bins otherwise end before their upper limit.
         counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
-        labels = [f"{format_number(round(start, 2))} to {format_number(round(end, 2))}" for start, end in ends]
+        labels = [
+            f"{format_plain_number(round(start, 2))} to {format_plain_number(round(end, 2))}" for start, end in ends
+        ]
     else:
         ends = [(float(point), float(point)) for point in criterion.scale.points]
         places = {point: place for place, point in enumerate(criterion.scale.points)}

@@ -18,7 +18,7 @@ from annotate.rating.answers import explain_invalid
 from annotate.rating.draft_merge import DraftContent, read_texts
 from annotate.rating.sent import Ratings, SentAnswers
 from annotate.rating.shown import QuestionOnPage, ReferenceOnPage
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.language.languages import current_language
 from projects.rubric.rubrics import CriterionOnPage, share_columns
 
@@ -234,7 +234,7 @@ def _build_answer(
     name = f"a{position}-{criterion.key}"
     widget = _render_widget(criterion, current_language()).replace(NAME, name)
     if not criterion.has_buttons:
-        text = format_number(value) if isinstance(value, int | float) else escape(value)
+        text = format_plain_number(value) if isinstance(value, int | float) else escape(value)
         widget = widget.replace('value=""', f'value="{text}"', 1)
     elif value in criterion.scale.points:
         widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)

@@ -19,7 +19,7 @@ from annotate.rating.shown import describe_question, format_opinion, list_items,
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
 from annotate.reviews.spot_checks import ItemVerdict
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -209,4 +209,4 @@ def _format_pair(own: float | None, theirs: float | None) -> tuple[str, str, boo
 
 
 def _format_value(value: float | None) -> str:
-    return "cannot be judged" if value is None else format_number(value)
+    return "cannot be judged" if value is None else format_plain_number(value)

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Survey, SurveyQuestion
-from annotate.onboarding.surveys import describe_question, find_asked
+from annotate.onboarding.surveys import describe_survey_question, find_asked
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -65,4 +65,4 @@ def _end(project: Project, moment: str) -> int:
 
 
 def _describe(survey: Survey) -> list[dict[str, Any]]:
-    return [describe_question(question) for question in survey.questions.all()]
+    return [describe_survey_question(question) for question in survey.questions.all()]

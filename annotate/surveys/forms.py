@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from annotate.models import Survey, SurveyQuestion
 from annotate.onboarding.survey_form import list_languages
-from annotate.onboarding.surveys import describe_question
+from annotate.onboarding.surveys import describe_survey_question
 from projects.language.names import shorten_name
 
 Kind = SurveyQuestion.Kind
@@ -141,7 +141,7 @@ class QuestionForm(forms.Form):
 
     @staticmethod
     def make_initial(question: SurveyQuestion) -> dict[str, Any]:
-        values = describe_question(question)
+        values = describe_survey_question(question)
         return {**values, "options": "\n".join(question.options), "screens_out": "\n".join(question.screens_out)}
 
 

@@ -13,7 +13,7 @@ from annotate.rating import answers
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.rating.shown import ShownItem, list_items
 from annotate.work import drafts, revising
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.access import SignedInRequest
 from projects.errors import Refused
 from projects.models import Membership
@@ -154,4 +154,4 @@ def _read_answer(position: int, sent: SentAnswers, criteria: tuple[CriterionOnPa
 
 
 def _format_value(value: float | str | None) -> str:
-    return "" if value is None else value if isinstance(value, str) else format_number(value)
+    return "" if value is None else value if isinstance(value, str) else format_plain_number(value)

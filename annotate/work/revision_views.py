@@ -29,7 +29,7 @@ from annotate.work import revising, submitting
 from annotate.work import revision_draft as work_revision_draft
 from annotate.work.forms import ReplyForm
 from annotate.work.not_stored import render_closed, render_conflict, show_answers_on_access_lost
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.access import ProjectRequest, Right, has_right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -226,7 +226,7 @@ def _describe_rating(criterion: CriterionOnPage, value: float | str | None) -> d
     if value is None or isinstance(value, str):
         return {"name": criterion.name, "value": "", "label": ""}
     labels = [str(point["label"]) for point in criterion.points if point["value"] == value]
-    return {"name": criterion.name, "value": format_number(value), "label": labels[0] if labels else ""}
+    return {"name": criterion.name, "value": format_plain_number(value), "label": labels[0] if labels else ""}
 
 
 def _is_hidden(batch: Batch) -> bool:

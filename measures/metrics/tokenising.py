@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from measures.token_overlap import tokens
+from measures.token_overlap import split_squad_words
 
 Tokeniser = Callable[[str], list[str]]
 
@@ -142,7 +142,7 @@ def cannot_read(tokeniser: str, text: str) -> bool:
 
 
 TOKENISERS: dict[str, Tokeniser] = {
-    "squad": tokens,
+    "squad": split_squad_words,
     "alnum": lambda text: _ALNUM.findall(text.lower()),
     "words": _WORDS.findall,
     "spaces": str.split,

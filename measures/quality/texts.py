@@ -8,7 +8,7 @@ import numpy as np
 from measures.correlation import spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.token_overlap import token_f1, tokens
+from measures.token_overlap import split_squad_words, token_f1
 
 LEAST_ITEMS = 10
 """Over fewer items a rank correlation is mostly noise: its standard error is above 0.3."""
@@ -78,8 +78,8 @@ def measure_text(candidate: str, references: Sequence[str]) -> TextFeatures:
     >>> round(found.overlap, 4), round(found.length, 4), found.first_length
     (0.6667, 0.8, 2.0)
     """
-    words = tokens(candidate)
-    known = {text: found for text in references if (found := tokens(text))}
+    words = split_squad_words(candidate)
+    known = {text: found for text in references if (found := split_squad_words(text))}
     others = list(known.values())
     if not others:
         return TextFeatures(overlap=np.nan, length=np.nan, nearness=np.nan, first_length=np.nan, first_nearness=np.nan)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from measures.rubric import check_value, format_number
+from measures.rubric import check_value, format_plain_number
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_EXAMPLES = 12
@@ -38,14 +38,14 @@ class Example:
         The rubric may have changed since the example was written: a value that is no longer on its scale is left out.
         """
         return [
-            (criterion, format_number(value), _label(criterion, value))
+            (criterion, format_plain_number(value), _label(criterion, value))
             for criterion in criteria
             if (value := self.ratings.get(criterion.key)) is not None and not check_value(criterion.scale, value)
         ]
 
     def lines(self, number: int) -> list[str]:
         """Return the example as lines of text, for comparing two versions."""
-        ratings = ", ".join(f"{key} {format_number(value)}" for key, value in sorted(self.ratings.items()))
+        ratings = ", ".join(f"{key} {format_plain_number(value)}" for key, value in sorted(self.ratings.items()))
         texts = (self.passage, self.question, self.reference, self.candidate, ratings, self.why)
         return [f"({number}) {line}" for text in texts for line in text.splitlines() if line.strip()]
 
@@ -58,7 +58,7 @@ def find_faults(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[s
         if name in NEEDED and not text.strip():
             faults[name] = "Fill in this field or remove the example."
         elif len(text) > most:
-            faults[name] = f"At most {format_number(most)} characters."
+            faults[name] = f"At most {format_plain_number(most)} characters."
     for criterion in criteria:
         value = example.ratings.get(criterion.key)
         wrong = "Enter the correct rating." if value is None else check_value(criterion.scale, value)

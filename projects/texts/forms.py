@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from measures.rubric import check_value, format_number
+from measures.rubric import check_value, format_plain_number
 from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import LONGEST, MOST_EXAMPLES, NEEDED, Example
 from projects.texts.versions import MOST_CHARACTERS
@@ -105,7 +105,7 @@ class ExampleForm(forms.Form):
     @staticmethod
     def make_initial(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, Any]:
         ratings = {
-            f"rating{place}": format_number(example.ratings[criterion.key])
+            f"rating{place}": format_plain_number(example.ratings[criterion.key])
             for place, criterion in enumerate(criteria)
             if criterion.key in example.ratings
         }

@@ -33,7 +33,7 @@ def count_without_reference(project: Project) -> int:
     return keep(project, "without_reference", [], without.count)
 
 
-def read_answers(
+def stream_candidates(
     project: Project, metric: Metric, size: int = SLICE, *, questions: tuple[int, int] | None = None
 ) -> Iterator[Slice]:
     """Yield every judgeable candidate with what the metric needs; the candidates of a question come together.

@@ -14,7 +14,7 @@ from projects.database.snapshots import SnapshotGone, join_snapshot
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Candidate
-from results.metrics.candidate_slices import Slice, read_answers
+from results.metrics.candidate_slices import Slice, stream_candidates
 from results.metrics.storing import ScoreColumn, copy_scores, delete_scores, needs_counts
 from results.metrics.summarising import Sums
 from results.models import MetricChunk, MetricScore
@@ -32,7 +32,7 @@ def score_chunk(chunk: MetricChunk, metric: Metric, on_progress: OnProgress) -> 
 
 def _score_candidates(chunk: MetricChunk, metric: Metric, on_progress: OnProgress) -> dict[str, Any]:
     run, total = chunk.run, chunk.n_candidates
-    read = partial(read_answers, run.project, metric, questions=(chunk.first_question, chunk.last_question))
+    read = partial(stream_candidates, run.project, metric, questions=(chunk.first_question, chunk.last_question))
     identity = dict(metric.identify())
     on_progress(0, total)
     if chunk.digest:

@@ -19,7 +19,7 @@ from results.learned import checkpoints
 from results.learned.checkpoints import Checkpoint
 from results.learned.usable_models import is_learned
 from results.metrics import chunks
-from results.metrics.candidate_slices import SLICE, Slice, count_candidates, read_answers
+from results.metrics.candidate_slices import SLICE, Slice, count_candidates, stream_candidates
 from results.metrics.chunk_scores import shift_progress
 from results.metrics.chunks import RunResult, can_share, score_in_chunks
 from results.metrics.registry import describe_metric, find_metric, make_metric, make_metric_key
@@ -165,11 +165,11 @@ def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProg
         with metric.ready():
             if metric.reads_all:
                 # The snapshot gives the same answers again below.
-                parts = (part.answers for part in read_answers(run.project, metric))
+                parts = (part.answers for part in stream_candidates(run.project, metric))
                 metric.read_all(parts, lambda: on_progress(0, total))
             checkpoint = Checkpoint(run, metric.identify()) if is_learned(metric) else None
             started = time.perf_counter()
-            for part in read_answers(run.project, metric, checkpoints.PART if checkpoint else SLICE):
+            for part in stream_candidates(run.project, metric, checkpoints.PART if checkpoint else SLICE):
                 report_slice = shift_progress(len(column), total, on_progress)
                 column.add(part.ids, _score_part(metric, part, checkpoint, report_slice))
                 on_progress(len(column), total)

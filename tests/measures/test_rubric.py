@@ -11,7 +11,7 @@ from measures.rubric import (
     Scale,
     ScaleKind,
     check_value,
-    format_number,
+    format_plain_number,
     is_right,
 )
 from measures.rubric_presets import ANSWER_QUALITY, CORRECTNESS, PRESETS, QASCORE
@@ -126,4 +126,4 @@ def test_an_impossible_expectation_is_refused(low: float, high: float, tolerance
 
 
 def test_numbers_are_written_without_trailing_zeros() -> None:
-    assert [format_number(value) for value in (5.0, 0, -2.0, 2.5, 1e20)] == ["5", "0", "-2", "2.5", "1e+20"]
+    assert [format_plain_number(value) for value in (5.0, 0, -2.0, 2.5, 1e20)] == ["5", "0", "-2", "2.5", "1e+20"]

@@ -109,9 +109,9 @@ def count_kept_tokens(lengths: Mapping[str, int], room: int) -> dict[str, int]:
 
     Examples
     --------
-    >>> cut({"passage": 90, "question": 5, "reference": 4, "candidate": 3}, 20)
+    >>> count_kept_tokens({"passage": 90, "question": 5, "reference": 4, "candidate": 3}, 20)
     {'passage': 8, 'question': 5, 'reference': 4, 'candidate': 3}
-    >>> cut({"passage": 90, "reference": 9, "candidate": 3}, 8)
+    >>> count_kept_tokens({"passage": 90, "reference": 9, "candidate": 3}, 8)
     {'passage': 0, 'reference': 5, 'candidate': 3}
     """
     kept = dict(lengths)

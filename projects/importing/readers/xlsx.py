@@ -13,7 +13,7 @@ from openpyxl.worksheet._reader import WorkSheetParser
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
-from measures.rubric import format_number
+from measures.rubric import format_plain_number
 from projects.importing.check_report import Broken
 from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, trim_header
 from projects.language.names import shorten_name
@@ -262,7 +262,7 @@ class XlsxReader(Reader):
         return str(value)
 
     def _write_number(self, cell: dict[str, Any]) -> str:
-        text, number_format = format_number(cell["value"]), self._find_format(cell["style_id"])
+        text, number_format = format_plain_number(cell["value"]), self._find_format(cell["style_id"])
         if number_format == "General":
             return text
         if (zeros := _ZEROS.fullmatch(number_format)) and text.removeprefix("-").isdecimal():

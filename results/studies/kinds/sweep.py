@@ -16,7 +16,7 @@ from projects.charts.specs import swept
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
-from results.metrics.candidate_slices import read_answers
+from results.metrics.candidate_slices import stream_candidates
 from results.metrics.registry import find_metric, load_metrics
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
@@ -131,7 +131,7 @@ def _count_once(frame: Frame, metric: Metric, wanted: Rows) -> Score:
     # every weight.
     parts: list[tuple[list[int], Score]] = []
     with metric.ready():
-        for part in read_answers(frame.project, metric):
+        for part in stream_candidates(frame.project, metric):
             answers = metric.choose_references(part.answers)
             reasons = metric.refuse(answers)
             own = [at for at, pk in enumerate(part.ids) if pk in rows_by_candidate and not reasons[at]]

@@ -85,7 +85,7 @@ def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(
     assert "…" in str(refusal.value)
     fake.fail("field removed", value="status")
     with pytest.raises(PlatformError, match="no “status”"):
-        calling.read_text(fake.client().get(f"{STUDIES}{made}/"), "status")
+        calling.require_text(fake.client().get(f"{STUDIES}{made}/"), "status")
     fake.fail("field removed", value="results")
     with pytest.raises(PlatformError, match="no “results”"):
         list(fake.client().list_all(STUDIES))
@@ -96,7 +96,7 @@ def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(
         fake.client().post(STUDIES, {})
     for broken in ("x", True, None, float("nan")):
         with pytest.raises(PlatformError):
-            calling.read_number({"amount": broken}, "amount")
+            calling.require_number({"amount": broken}, "amount")
 
 
 def test_a_platform_that_is_not_there_was_sent_nothing(fake: Fake) -> None:
