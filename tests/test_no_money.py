@@ -210,3 +210,14 @@ def test_a_paid_test_names_the_money_before_the_work(
         project=project, rubric=project.rubrics.get(), state=QualificationTest.State.OPEN, cents=25
     )
     assert "Earned today (UTC) $0.00" in read(client_of(annotator))
+
+
+def test_a_paid_batch_names_the_money_in_a_project_without_a_rate_of_its_own(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    Project.objects.filter(pk=project.pk).update(cents_per_hit=0, cents_per_item=0)
+    open_batch(project, cents_per_hit=40)
+    home, client = f"/p/{project.slug}", client_of(annotator)
+    assert "Earned today (UTC) $0.00" in read(client)
+    for address in (f"{home}/history/", f"{home}/desk/"):
+        assert "Earnings" in read(client, address), address

@@ -180,8 +180,8 @@ def pays_anything(project: Project) -> bool:
 def find_paid(annotators: Iterable[Membership]) -> set[int]:
     """Return, by membership id, the annotators who have earned something or may do so: pay is shown to no others.
 
-    A project that pays may have work without pay. So what counts are the open and paused batches for an annotator and
-    the open test, and only before the first batch the project's own rate.
+    A project that pays may have work without pay, and one whose rates were set to 0 work with pay. So what counts are
+    the open and paused batches for an annotator and the open test, and only before the first batch the project's rates.
     """
     own = Batch.objects.collecting().filter(project=OuterRef("project")).exclude(state=Batch.State.DRAFT)
     under_way = own.filter(state__in=(Batch.State.OPEN, Batch.State.PAUSED))
@@ -191,7 +191,7 @@ def find_paid(annotators: Iterable[Membership]) -> set[int]:
         project=OuterRef("project"), state=QualificationTest.State.OPEN, cents__gt=0
     )
     has_rate = Q(project__cents_per_hit__gt=0) | Q(project__cents_per_item__gt=0)
-    may_earn = has_rate & Q(is_paid_elsewhere=False) & (Exists(paid) | Exists(test) | ~Exists(own))
+    may_earn = Q(is_paid_elsewhere=False) & (Exists(paid) | Exists(test) | (has_rate & ~Exists(own)))
     entries = LedgerEntry.objects.filter(annotator=OuterRef("pk")).exclude(cents=0)
     found = Membership.objects.filter(Exists(entries) | may_earn, pk__in=[annotator.pk for annotator in annotators])
     return set(found.values_list("pk", flat=True))

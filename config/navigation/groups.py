@@ -316,7 +316,7 @@ DESK = Group(
             gettext_lazy("Earnings"),
             "annotate:earnings",
             Right.MEMBER,
-            is_shown=lambda member: member.project.is_paid and member.pk in find_paid([member]),
+            is_shown=lambda member: member.pk in find_paid([member]),
         ),
     ),
 )

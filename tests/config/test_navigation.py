@@ -202,7 +202,7 @@ def test_what_waits_is_counted_in_two_statements(owner: Membership) -> None:
 @pytest.mark.django_db
 def test_nobody_else_is_asked_for_a_count(project: Project, annotator: Membership) -> None:
     researcher = factories.make_membership(project, role=Membership.Role.RESEARCHER)
-    # Where the project has rates, one query asks whether the annotator is paid.
+    # One query asks whether the annotator is paid.
     for member, name, n_queries in ((researcher, "results:agreement", 0), (annotator, "annotate:project-desk", 1)):
         with CaptureQueriesContext(connection) as queries:
             found = navigate(member, name)
