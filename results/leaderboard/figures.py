@@ -31,7 +31,7 @@ from results.scope.gold_settings import SEED, SIGNIFICANCE_LEVEL
 from results.scope.passage_counts import count_effective, warn_of_few_passages
 from results.scope.scopes import warn_of_no_order
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
-from results.studies.joining import CANDIDATE, MetricColumn, fetch_reasons
+from results.studies.joining import CANDIDATE, NOT_SCORED, MetricColumn, fetch_reasons
 from results.studies.kinds.soft import arrange
 from results.studies.metrics_chosen import current_runs
 from results.studies.pair_frame import PairFrame, read_pairs
@@ -153,14 +153,11 @@ class _Leaderboard:
         unscored = self.frame.table[CANDIDATE][self.frame.table[closest.subject].isna()]
         reasons = fetch_reasons(self.runs[closest.subject], unscored)
         listed = "; ".join(f"{reason}, {n_lacking:,}" for reason, n_lacking in reasons.items())
-        if NO_REFERENCE in reasons:
-            remedy = "Import references for their questions under Data › Imports, then compute the metrics again."
-        else:
-            remedy = "Compute the metrics again under Results › Automatic metrics."
+        remedy = _find_remedy(reasons, closest.origin)
         return (
             f"No metric is ranked: none has scores for at least {100 * LEAST_SHARE:.0f} % of the {n:,} judged "
             f"candidates. “{closest.label}” comes closest, with scores for {n - closest.n_missing:,}. The others have "
-            f"none: {listed}. {remedy}"
+            f"none: {listed}.{remedy and f' {remedy}'}"
         )
 
     def _select(self, metrics: list[MetricColumn]) -> Frame:
@@ -325,6 +322,15 @@ class _Leaderboard:
         if not rows.any():
             return {"dataset": name, "reason": f"no judged candidates of {name} with scores"}
         return {"dataset": name, "n": int(rows.sum()), **self._correlate_rows(metric, rows)}
+
+
+def _find_remedy(reasons: Mapping[str, int], origin: str) -> str:
+    """Return what to do for scores of the candidates that lack one, or nothing where no run would give them any."""
+    if NO_REFERENCE in reasons:
+        return "Import references for their questions under Data › Imports, then compute the metrics again."
+    if origin == MetricRun.Origin.UPLOADED:
+        return "Upload scores of all candidates under Results › Automatic metrics."
+    return "Compute the metrics again under Results › Automatic metrics." if NOT_SCORED in reasons else ""
 
 
 def _correct(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -105,7 +105,15 @@ def test_a_project_none_of_whose_metrics_has_enough_scores_says_why_none_is_rank
     (why,) = compute(judged)["warnings"]
     assert why.startswith(says)
     assert "“Most” comes closest, with scores for 17. The others have none: not among the scores, 3." in why
-    assert why.endswith("Compute the metrics again under Results › Automatic metrics.")
+    assert why.endswith("3. Upload scores of all candidates under Results › Automatic metrics.")
+    MetricRun.objects.filter(title="Most").update(origin=MetricRun.Origin.COMPUTED)
+    (why,) = compute(judged)["warnings"]
+    assert why.endswith("3. Compute the metrics again under Results › Automatic metrics.")
+    run = MetricRun.objects.get(title="Most")
+    for candidate in list_candidates(judged)[17:]:
+        run.scores.create(candidate=candidate, value=None, reason="seen in training")
+    (why,) = compute(judged)["warnings"]
+    assert why.endswith("The others have none: seen in training, 3."), "no run will give them scores"
     give_scores(judged, owner, "More", {each.pk: each.pk % 5 / 5 if n < 17 else None
                                         for n, each in enumerate(list_candidates(judged))})  # fmt: skip
     MetricRun.objects.filter(title="Most").delete()
