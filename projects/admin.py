@@ -26,7 +26,7 @@ admin.site.disable_action("delete_selected")
 admin.site.unregister((Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, Group))
 
 
-class Table(ModelAdmin):
+class StrictAdmin(ModelAdmin):
     """A table whose pages answer 400 to what is wrong in an address."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -43,7 +43,7 @@ class Table(ModelAdmin):
         return False
 
 
-class Inspected(Table):
+class Inspected(StrictAdmin):
     """A table that can be read and searched, and not changed."""
 
     list_per_page = 50
@@ -61,7 +61,7 @@ class Inspected(Table):
 
 # Groups give staff who are no superusers the right to see single tables.
 @admin.register(Group)
-class GroupAdmin(Table, auth_admin.GroupAdmin):
+class GroupAdmin(StrictAdmin, auth_admin.GroupAdmin):
     pass
 
 

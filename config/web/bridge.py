@@ -76,7 +76,7 @@ class Bridge:
                 await self._send(reply, wire, asked=environ)
 
     async def _receive(self, environ: Environ, wire: "Wire") -> IO[bytes]:
-        """Return the whole body, at its beginning. Raises Refused and HungUp."""
+        """Return the whole body, at its beginning. Raises RequestRefused and HungUp."""
         announced = read_length(environ)
         if announced == 0:
             return BytesIO()
@@ -113,7 +113,7 @@ class Bridge:
         return body
 
     async def _ask(self, environ: Environ) -> int:
-        """Return how many bytes the sender may send. Raises Refused with the site's answer otherwise."""
+        """Return how many bytes the sender may send. Raises RequestRefused with the site's answer otherwise."""
         question = BodyQuestion()
         reply = await self._run({**environ, QUESTION: question, "wsgi.input": BytesIO()})
         if question.most_bytes is None:

@@ -150,7 +150,7 @@ def preview_planned(
 
 
 def combine_parquet(parts: Sequence[ParquetPart], target: Path, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Write the rows of Parquet files into one as `folders.combine_parquet` does, within the limits. Raises Refused."""
+    """Write the rows of Parquet files into one, as in `parquet_folders`, within the limits. Raises Refused."""
     request = {
         "parts": [[part.name, str(part.path)] for part in parts],
         "target": str(target),
