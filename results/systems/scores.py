@@ -63,6 +63,8 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         "has_simulated": has_any_simulated,
         "is_one_scale": is_one_scale,
         "method": JACKKNIFE,
+        # Reports of earlier versions have symmetric intervals of means too.
+        "bounds_means": True,
         "unit": unit,
         **_count_passages(sums),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},

@@ -22,7 +22,7 @@ from results.scope.gold_settings import CONFIDENCE, SEED, SIGNIFICANCE_LEVEL
 # 30 systems are 435 pairs; beyond that the table fits no page.
 MOST_SYSTEMS = 30
 """The most systems that are compared pair by pair, the best ones; all have their scores."""
-# The year in which the paper first appeared, online; its issue is of 2017.
+# The name is stored with figures. The paper appeared online in 2015, and its issue in 2017.
 GRAHAM2016 = "graham2016"
 TESTS = {
     PairTest.SIGN_FLIP.value: "sign flips by passage",

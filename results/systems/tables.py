@@ -94,7 +94,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         [None, *_make_score_cells(score, shows_n_z=shows_n_z, badge="human source")]
         for score in figures.get("people", {}).get(key, [])
     ]
-    caption = _caption_scores(scope, scores, is_earlier=is_earlier)
+    caption = _caption_scores(scope, scores, figures)
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
     if unranked := [str(row[1]) for row in rows if row[0] is None]:
         notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")
@@ -106,14 +106,16 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     return tables
 
 
-def _caption_scores(scope: str, scores: Sequence[Figures], *, is_earlier: bool) -> str:
+def _caption_scores(scope: str, scores: Sequence[Figures], figures: Figures) -> str:
     n = sum(score["n_units"] for score in scores)
     of_systems = plural(len(scores), "1 system", f"{len(scores):,} systems")
     method = (
-        f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
-        if is_earlier
-        else "95 % intervals by the jackknife with Student's t"
+        "95 % intervals by the jackknife with Student's t"
+        if "method" in figures
+        else f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
     )
+    if figures.get("bounds_means") and any(isinstance(read_number(score["raw"]["mean"]), float) for score in scores):
+        method += ", of means by Wilson's method with its standard error"
     return f"Mean human score of each system ({scope}; n = {n:,} candidates of {of_systems}; {method})."
 
 

@@ -1,6 +1,7 @@
 """The pages of systems and of replication, and the charts of all pages of scores."""
 
 import csv
+import html
 import io
 import statistics
 
@@ -368,6 +369,32 @@ def test_many_judgments_are_scored_by_a_job(
         assert "Compute figures" not in client.get(SCORES + page).content.decode(), page
     rows = read(client.get(SCORES, {"sort": "-z"}).content.decode()).rows("Candidates with their scores")
     assert rows[0]["Mean z"] not in ("", "not computed")
+
+
+def test_intervals_of_means_are_called_what_they_are_also_in_figures_of_earlier_versions(
+    project: Project,
+    runs: tuple[Batch, Batch],
+    researcher: Membership,
+    client_of: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
+    client = client_of(researcher)
+    client.post(SYSTEMS)
+    assert run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True) == Job.State.DONE
+
+    def read_page() -> str:
+        return html.unescape(" ".join(client.get(SYSTEMS).content.decode().split()))
+
+    caption = "95 % intervals by the jackknife with Student's t"
+    assert f"{caption}, of means by Wilson's method with its standard error)." in read_page()
+    assert "Those of means on a criterion's scale are Wilson's" in read_page()
+    report = Report.objects.get()
+    assert report.result is not None
+    del report.result["bounds_means"]
+    report.save()
+    assert f"{caption})." in read_page()
+    assert "Wilson" not in read_page(), "these are symmetric"
 
 
 def test_charts_hold_the_figures_of_the_pages(
