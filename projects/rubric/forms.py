@@ -13,7 +13,7 @@ from projects.models import Criterion
 MOST_POINTS = 101
 """A scale from 0 to 100."""
 MOST_CRITERIA = 20
-"""With more, the form of the largest HIT would exceed DATA_UPLOAD_MAX_NUMBER_FIELDS."""
+"""The form of the largest HIT then has 2,300 fields, within DATA_UPLOAD_MAX_NUMBER_FIELDS."""
 SLIDER_LOW, SLIDER_HIGH = 0, 100
 FARTHEST_POINT = 1_000_000
 """As in the database's constraint criterion_scale_range."""
