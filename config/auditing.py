@@ -115,8 +115,8 @@ def _read_files(path: Path) -> Iterator[dict[str, Any]]:
 def audit_packages(
     packages: Iterable[tuple[str, str]], advisories: Advisories, known: Known, today: date
 ) -> list[Vulnerability]:
-    """Return a finding for each package and each advisory that names its version."""
-    findings = []
+    """Return a vulnerability for each package and each advisory that names its version."""
+    found = []
     for name, version in sorted(packages):
         seen: set[str] = set()
         for affected in sorted(advisories.by_package.get(name, ()), key=lambda each: str(each["advisory"]["id"])):
@@ -124,10 +124,10 @@ def audit_packages(
             names = (str(advisory["id"]), *map(str, advisory.get("aliases", ())))
             if seen.isdisjoint(names) and is_affected(version, affected):
                 why = known.why_accepted(names, today)
-                findings.append(Vulnerability(f"{name} {version}", names, _find_fix(version, affected), why))
+                found.append(Vulnerability(f"{name} {version}", names, _find_fix(version, affected), why))
             if is_affected(version, affected):
                 seen.update(names)  # the same one comes from several sources
-    return findings
+    return found
 
 
 def is_affected(version: str, affected: Mapping[str, Any]) -> bool:
@@ -189,15 +189,15 @@ def find_private_servers() -> list[tuple[str, str]]:
 
 
 def audit_servers(servers: Iterable[tuple[str, str]], known: Known, today: date) -> list[Vulnerability]:
-    """Return a finding for each server that is older than the oldest release without a known vulnerability."""
-    findings = []
+    """Return a vulnerability for each server that is older than the oldest release without a known vulnerability."""
+    found = []
     for name, version in servers:
         series = known.servers[name]
         line = next((key for key in series if version.startswith(f"{key}.")), None)
         what = f"{name} {version}"
         accepted = known.why_accepted([what], today)
         if line is None:
-            findings.append(Vulnerability(what, ("a series without security fixes",), accepted=accepted))
+            found.append(Vulnerability(what, ("a series without security fixes",), accepted=accepted))
         elif Version(version) < Version(series[line]["least"]):
-            findings.append(Vulnerability(what, (series[line]["because"],), series[line]["least"], accepted))
-    return findings
+            found.append(Vulnerability(what, (series[line]["because"],), series[line]["least"], accepted))
+    return found

@@ -144,7 +144,10 @@ class _Leaderboard:
             return []
         closest = max(self.frame.metrics, key=lambda metric: self.shares[metric.subject])
         if self.shares[closest.subject] >= LEAST_SHARE:
-            why = "No metric is ranked: no judged candidate has a score of every metric. Compute the metrics again."
+            why = (
+                "No metric is ranked: no judged candidate has a score of every metric. Compute or upload scores of the "
+                "same candidates for all of them."
+            )
         else:
             why = self._explain_few_scores(closest, n)
         return [*filter(None, (warn_of_no_order(self.frame.scope.criterion),)), why]

@@ -13,6 +13,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.options import reader
+from projects.web.whole_numbers import parse_whole_number
 
 ACTS = ("warn", "suspend", "remove", "restore")
 REQUIRES = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
@@ -70,7 +71,7 @@ def read_scope(text: str) -> tuple[str, str]:
     name, _, value = text.partition(":")
     if name not in ExclusionScope.values or bool(value) != (name in (ExclusionScope.SINCE, ExclusionScope.BATCH)):
         raise Refused(f"“{text}” is not one of none, all, since:DATE and batch:N.")
-    if name == ExclusionScope.BATCH and not (value.isascii() and value.isdigit() and len(value) < 10):
+    if name == ExclusionScope.BATCH and parse_whole_number(value) is None:
         raise Refused(f"“{value}” is not a batch number.")
     if name == ExclusionScope.SINCE:
         try:
