@@ -34,8 +34,9 @@ function startSorting(table) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
-    button.append(head.querySelector("bdi"));
-    head.prepend(button);
+    const name = head.querySelector("bdi");
+    name.replaceWith(button);
+    button.append(name);
     button.addEventListener("click", () => {
       const direction = NEXT[head.dataset.kind][head.getAttribute("aria-sort") ?? "none"];
       for (const other of heads) other.removeAttribute("aria-sort");

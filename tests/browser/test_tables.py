@@ -34,6 +34,19 @@ BROKEN_WORDS = r"""() => [...document.querySelectorAll(".table--figures :is(th, 
 })"""
 """JavaScript: the words in tables of figures that are broken between their letters."""
 
+HINTS_APART = """() => {
+  const hints = [...document.querySelectorAll(".table--figures thead .hint > span")].filter((e) => e.checkVisibility());
+  const headings = hints.flatMap((hint) => {
+    const name = hint.closest("th").querySelector("bdi"), range = document.createRange();
+    range.selectNodeContents(name);
+    const line = [...range.getClientRects()].at(-1), box = hint.getBoundingClientRect();
+    const middle = (box.top + box.bottom) / 2;
+    return middle > line.top && middle < line.bottom ? [] : [name.textContent];
+  });
+  return { n: hints.length, headings };
+}"""
+"""JavaScript: how many hints tables of figures have, and the headings whose hint is not in their last line."""
+
 
 @pytest.fixture
 def evaluation(judged: Project, manager: Membership, runs: list[MetricRun]) -> str:  # noqa: F811
@@ -109,6 +122,17 @@ def test_forced_colours_mark_tables_that_go_on(signed_in: SignedIn, manager: Mem
     assert look() == goes_on
     table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
     wait_until(lambda: look() != goes_on)
+
+
+@WITH_WIDE_FONT
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_the_hint_of_a_column_is_beside_the_last_line_of_its_heading(
+    signed_in: SignedIn, manager: Membership, evaluation: str, size: dict[str, int]
+) -> None:
+    page = open_page(signed_in, manager, evaluation, size)
+    apart = page.evaluate(HINTS_APART)
+    assert apart["n"] > 0
+    assert apart["headings"] == []
 
 
 @WITH_WIDE_FONT
