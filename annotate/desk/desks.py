@@ -79,6 +79,11 @@ class Desk:
         return self.open_assignment.hit.batch.compute_pay(len(self.open_assignment.layout))
 
     @property
+    def shows_pay(self) -> bool:
+        """Whether they have earned something or may do so: they read what a HIT pays, also if that is nothing."""
+        return self.earned.cents is not None
+
+    @property
     def project(self) -> Project:
         return self.membership.project
 

@@ -245,6 +245,7 @@ def test_a_rejected_hit_was_submitted_all_the_same(project: Project, annotator: 
         ([{"cents_per_hit": 40}], "The next HIT pays $0.40."),
         ([{"cents_per_hit": 40}, {"cents_per_hit": 60}], "The next HIT pays $0.40 to $0.60."),
         ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, depending on its length."),
+        ([{"cents_per_hit": 0, "cents_per_item": 0}], "The next HIT is unpaid. It takes about"),
     ],
 )
 def test_the_pay_of_the_next_hit_is_shown_before_the_start(
@@ -254,6 +255,16 @@ def test_the_pay_of_the_next_hit_is_shown_before_the_start(
         open_batch(project, **rate)
     open_batch(project, state=Batch.State.PAUSED, cents_per_hit=900)
     assert facts in read_text(client_of(annotator))
+
+
+def test_an_open_hit_without_pay_says_so_only_to_those_who_may_earn(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, cents_per_hit=0, cents_per_item=0)
+    claim(annotator)
+    assert "unpaid" not in read_text(client_of(annotator))
+    open_batch(project, state=Batch.State.PAUSED, cents_per_hit=900)
+    assert "This HIT is unpaid. It takes about" in read_text(client_of(annotator))
 
 
 def test_how_long_a_hit_takes_goes_by_ones_own_pace(
