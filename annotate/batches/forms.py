@@ -206,12 +206,13 @@ class NewBatchForm(PresentationForm, CapsForm):
         return any(field.value() or field.errors for field in self.questions_by_type)
 
     def _offer(self, name: str, rows: list[tuple[str, int]]) -> None:
-        """Offer the values that the project has, with their numbers; drop the field if there is only one."""
+        """Offer the values that the project has, by name, with their numbers; drop the field if there is only one."""
         if len(rows) < 2:
             del self.fields[name]
             return
         self.fields[name].choices = [  # type: ignore[attr-defined]
-            (value or NONE, f"{value or NONE_GIVEN} ({n:,})") for value, n in rows
+            (value or NONE, f"{value or NONE_GIVEN} ({n:,})")
+            for value, n in sorted(rows, key=lambda row: row[0].casefold())
         ]
 
     @staticmethod

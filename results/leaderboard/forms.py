@@ -30,7 +30,7 @@ class LeaderboardForm(JudgmentsForm):
         return next((each.key for each in self.criteria if each.has_order), self.criteria[0].key)
 
     def _offer(self, name: str, every: str, values: list[str]) -> None:
-        choices = [(value or NONE, value or "none given") for value in values]
+        choices = [(value or NONE, value or "not given") for value in values]
         if len(choices) < 2:
             del self.fields[name]
             self.dropped[name] = [value for value, _label in choices]

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.db.models import Count
 from django.http import QueryDict
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
@@ -86,15 +85,16 @@ class FacetsForm(forms.Form):
     blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def offer_facets(self, project: Project) -> None:
-        """Offer the facets that the project has, the sources with most candidates first."""
-        counted = Candidate.objects.in_project(project).order_by().values_list("source").annotate(n=Count("pk"))
+        """Offer the facets that the project has."""
+        candidates = Candidate.objects.in_project(project).order_by()
         passages = Passage.objects.in_project(project).order_by("split")
         self.offer_names("datasets", project.datasets.values_list("name", flat=True))
         self.offer_names("splits", passages.values_list("split", flat=True).distinct())
-        self.offer_names("sources", (source for source, _n in counted.order_by("-n", "source")))
+        self.offer_names("sources", candidates.values_list("source", flat=True).distinct())
 
     def offer_names(self, name: str, values: Iterable[str]) -> None:
-        self.offer(name, ((value or NONE, value or "none given") for value in values))
+        """Offer these names as a reader looks for them: capital letters make no difference."""
+        self.offer(name, ((value or NONE, value or "not given") for value in sorted(values, key=str.casefold)))
 
     def offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
         """Offer these choices, or drop the field where there are fewer than two."""

@@ -230,7 +230,7 @@ def fill_by_names(
 ) -> StudyForm:
     """Return the form filled in as commands and scripts name things: metrics by name, a batch by its number.
 
-    `facets` are filters by name of field, an empty value for “none given”; `given` are other fields. Raises Refused for
+    `facets` are filters by name of field, an empty value for “not given”; `given` are other fields. Raises Refused for
     a batch, criterion, metric or filter that the project does not have.
     """
     found = None if batch is None else find_batch(project, batch)

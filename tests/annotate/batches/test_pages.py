@@ -11,6 +11,7 @@ from django.utils.html import escape
 
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
+from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress
 from annotate.batches.terms import Terms
 from annotate.data.withdrawing import withdraw_passage
@@ -19,7 +20,16 @@ from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project, User
 from tests.annotate.submitted_work import rate
-from tests.factories import make_batch, make_corpus, make_membership, make_project
+from tests.factories import (
+    make_batch,
+    make_candidates,
+    make_corpus,
+    make_dataset,
+    make_membership,
+    make_passage,
+    make_project,
+    make_question,
+)
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.previews import confirm, find_seal
@@ -432,3 +442,11 @@ def test_every_page_of_a_batch_names_it_in_the_path_above(batch: Batch, manager:
         path = re.search(r'<ol class="crumbs">.*?</ol>', body(client, url(page, 1)), re.DOTALL)
         assert path is not None
         assert f"<bdi>{escape(batch.name)}</bdi>" in path[0], page
+
+
+def test_the_sources_to_tick_are_in_order_whatever_their_capital_letters(project: Project) -> None:
+    question = make_question(make_passage(make_dataset(project)))
+    for source in ("unified-qa", "GPT", "", "human", "mT5", "Longformer"):
+        make_candidates(question, source=source)
+    offered = [label for _value, label in NewBatchForm(project).fields["sources"].choices]  # type: ignore[attr-defined]
+    assert offered == ["not given (1)", "GPT (1)", "human (1)", "Longformer (1)", "mT5 (1)", "unified-qa (1)"]

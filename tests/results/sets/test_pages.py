@@ -20,6 +20,7 @@ from projects.models import LogEntry, Membership, Project
 from results.models import JudgmentSet
 from results.scope.excluded import count_inclusion
 from results.sets import freezing
+from results.sets.forms import SetForm
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from tests import sized_projects
@@ -324,3 +325,12 @@ def test_names_and_reasons_of_sets_have_no_forbidden_characters(
     assert JudgmentSet.objects.get().retired_at is None
     desk.post(f"{LIST}1/retire/", {"why": "x" * 2_000})
     assert len(JudgmentSet.objects.get().retired_why) == 2_000
+
+
+def test_the_sources_of_a_set_are_named_and_ordered_as_in_a_new_batch(project: Project) -> None:
+    question = make_question(make_passage(make_dataset(project)))
+    make_candidates(question, 2, source="human")
+    for source in ("Longformer", "mT5", "GPT", ""):
+        make_candidates(question, source=source)
+    offered = [label for _value, label in SetForm(project).fields["sources"].choices]  # type: ignore[attr-defined]
+    assert offered == ["not given", "GPT", "human", "Longformer", "mT5"]
