@@ -121,7 +121,7 @@ def list_notes(figures: Figures) -> list[str]:
     """Return how the ranks were found, in sentences for the page and below tables in files."""
     if figures["metrics"] and figures["n_judged"] and not figures["n"]:
         return [
-            "The metrics have the correlation on the candidates that they have scored.",
+            "Each metric shows the correlation on the candidates that it has scored.",
             *name_falling((each["label"], each["own"]) for each in figures["metrics"]),
         ]
     tested = _list_tested(figures)
@@ -135,8 +135,8 @@ def list_notes(figures: Figures) -> list[str]:
         f"correction over {_count_pairs(tested)} ({_describe_patterns(tested)})."
     )
     candidates = (
-        f"Ranked are metrics with scores for at least {100 * LEAST_SHARE:.0f} % of the judged candidates, all on the "
-        f"same {figures['n']:,} of {figures['n_judged']:,}. The others have the correlation on the candidates that "
+        f"Metrics with scores for at least {100 * LEAST_SHARE:.0f} % of the judged candidates are ranked, all on the "
+        f"same {figures['n']:,} of {figures['n_judged']:,}. The others show the correlation on the candidates that "
         "they have scored."
     )
     notes = [ranks, tests, candidates, *_note_soft_accuracy(figures)]

@@ -12,7 +12,7 @@ from measures.agreement import krippendorff_alpha
 from projects.models import Candidate, Membership, Project
 from results.reports import reports, views
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.page_reader import Screen, number, read
+from tests.page_reader import Screen, condense, number, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
 from tests.results.judged_batches import canonical, judge
@@ -56,7 +56,7 @@ def test_the_planner_shows_items_and_costs_for_a_width(
     assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
     client = client_of(researcher)
     html = client.get(f"{SCORES}planner/", {"judgments": "2, 4, 6", "resample": "items"}).content.decode()
-    assert "Their lines in the chart are dashed." in html
+    assert "Their lines in the chart are dashed." in condense(html)
     drawing = html[html.index("chart--drawn") :]
     for name in ("2, observed", "4, partly modelled", "6, modelled"):
         assert name in drawing
@@ -115,7 +115,7 @@ def test_the_planner_speaks_of_candidates(project: Project, researcher: Membersh
     canonical(project)
     html = client_of(researcher).get(f"{SCORES}planner/").content.decode()
     assert '<option value="items">candidates</option>' in html
-    assert "How many candidates and judgments of each" in html
+    assert "How many candidates, with how many judgments each" in html
 
 
 @pytest.mark.parametrize(
