@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from django.core.paginator import Paginator
 from django.db.models import F, TextField, Value
 from django.db.models.functions import NullIf
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 
 from projects.models import Passage, Project
@@ -49,3 +51,10 @@ def test_an_order_with_ties_is_read_from_its_beginning_alone(project: Project) -
     rows = Passage.objects.filter(dataset__project=project)
     assert [lists._has_total_order(rows.order_by(*order)) for order in (["title"], [F("pk").asc()], [])] == [False] * 3
     assert lists._has_total_order(rows.order_by("title", "-pk"))
+
+
+@pytest.mark.parametrize(("n", "shown"), [(0, ""), (1, ""), (2, "1–2 of 2 HITs")])
+def test_a_list_of_one_row_is_not_counted_below_it(rf: RequestFactory, n: int, shown: str) -> None:
+    page = Paginator(range(n), 50).page(1)
+    pager = render_to_string("_pager.html", {"page": page, "pager_noun": "HITs"}, rf.get("/"))
+    assert (shown in pager) if shown else not pager.strip()
