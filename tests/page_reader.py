@@ -33,6 +33,10 @@ class Screen:
     def rows(self, name: str) -> Rows:
         return self.tables.get(name, [])
 
+    def count_listed(self, name: str) -> int | None:
+        """How many rows a list has on all its pages; one row has no pager that would say it."""
+        return len(self.rows(name)) if self.n_listed is None and len(self.rows(name)) < 2 else self.n_listed
+
 
 @dataclass(frozen=True)
 class Form:
