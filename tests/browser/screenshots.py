@@ -63,6 +63,8 @@ IN_THE_DOCS = {
     "qualification": "annotate:qualification-test",
     "plan": "annotate:plan-new",
 }
+BELOW = {"systems": ".section > h2"}
+"""What a picture begins with instead of the page's heading."""
 PLAN = (
     "batches/new/?kind=full&seed=0&judgments=2&hit_size=10&cents_per_hit=40&cents_per_item=0&fee_percent=20"
     "&time_limit_minutes=60&order=breadth&priority=0"
@@ -106,7 +108,8 @@ def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
     }
     for name, route in IN_THE_DOCS.items():
         query = "?preset=mocha" if name == "plan" else ""
-        take(page, reverse(route, args=[demo.slug, *further.get(route, [])]) + query, DOCS / f"{name}.png")
+        address = reverse(route, args=[demo.slug, *further.get(route, [])])
+        take(page, address + query, DOCS / f"{name}.png", below=BELOW.get(name, ""))
     have_read(demo)
     rate(signed_in(user("demo-annotator-1"), **look("wide", "light")), demo, "rating-page")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "dark")), demo, "rating-page-dark")
@@ -162,11 +165,13 @@ def fair_value(candidate: str) -> str:
     return str(round(given or 3))
 
 
-def take(page: Page, path: str, to: Path, *, full_page: bool = False) -> None:
+def take(page: Page, path: str, to: Path, *, full_page: bool = False, below: str = "") -> None:
     answer = page.goto(path, wait_until="networkidle")
     assert answer is not None
     assert answer.ok, path
     to.parent.mkdir(parents=True, exist_ok=True)
+    if below:
+        page.locator(below).first.evaluate("each => each.scrollIntoView({behavior: 'instant'})")
     page.screenshot(path=to, full_page=full_page)
 
 
