@@ -117,18 +117,18 @@ def test_hashes_of_a_list_are_shortened_and_a_single_one_is_whole(
         ({"kind": "membership"}, 50),
         ({"act": "open batch", "actor": "system"}, 16),
         ({"q": "Reason 7."}, 1),
-        ({"q": "nothing of the kind"}, None),
+        ({"q": "nothing of the kind"}, 0),
         ({"since": "nonsense", "act": "open batch"}, 50),
-        ({"since": "9999-12-31"}, None),
+        ({"since": "9999-12-31"}, 0),
         ({"until": "9999-12-31"}, 200),
-        ({"until": "0001-01-01"}, None),
+        ({"until": "0001-01-01"}, 0),
         ({"act": "x" * 99, "actor": "system"}, 66),
         ({"page": "3"}, 200),
         ({"q": "\x00"}, 200),
     ],
 )
-def test_filters_narrow_the_log(many: Project, owner: Membership, client_of: SignIn, query: Any, n: int | None) -> None:
-    assert see(client_of(owner), many, **query).n_listed == n
+def test_filters_narrow_the_log(many: Project, owner: Membership, client_of: SignIn, query: Any, n: int) -> None:
+    assert see(client_of(owner), many, **query).count_listed("Audit log") == n
 
 
 def test_the_filter_names_acts_as_the_pages_do(project: Project, manager: Membership, client_of: SignIn) -> None:
