@@ -474,10 +474,12 @@ def _difference(
 def _size_of_pattern(grid: Grid, level: CorrelationLevel, *, n_metrics: int = 1, has_cells: bool = False) -> int:
     """Return about how many numbers a pattern takes: those of one metric while it is masked, and the sums of all."""
     n_systems, n_questions = grid.human.shape
-    sums = {CorrelationLevel.NONE: 3, CorrelationLevel.QUESTION: 3 * n_questions, CorrelationLevel.SYSTEM: n_systems}[
-        level
-    ]
-    return int((n_systems * n_questions if has_cells else 3 * grid.n_units) + sums * n_metrics)
+    n_sums = {
+        CorrelationLevel.NONE: 3,
+        CorrelationLevel.QUESTION: 3 * n_questions,
+        CorrelationLevel.SYSTEM: n_systems,
+    }
+    return int((n_systems * n_questions if has_cells else 3 * grid.n_units) + n_sums[level] * n_metrics)
 
 
 def _toss(n_coins: int, n: int, *, size: int, is_exact: bool, rng: np.random.Generator) -> Iterator[Floats]:
