@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.db.models import Avg
 from django.urls import reverse
-from playwright.sync_api import Page
+from playwright.sync_api import FloatRect, Page
 
 from annotate.models import Judgment, Review
 from annotate.onboarding import instructions
@@ -33,6 +33,8 @@ from tests.results.studies.factories import study
 
 SEED = 7
 MOST_BYTES = 250_000
+TALLEST = 12_000
+"""So many pixels of a page are drawn: Chromium can't draw more than 16,384, and never answers where it should."""
 DOCS = env.BASE_DIR / "docs" / "img"
 SIZES = {"wide": WIDE, "laptop": LAPTOP, "phone": PHONE, "zoomed": ZOOMED}
 LOOKS = [
@@ -172,7 +174,11 @@ def take(page: Page, path: str, to: Path, *, full_page: bool = False, below: str
     to.parent.mkdir(parents=True, exist_ok=True)
     if below:
         page.locator(below).first.evaluate("each => each.scrollIntoView({behavior: 'instant'})")
-    page.screenshot(path=to, full_page=full_page)
+    if full_page:
+        width, height = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+        page.screenshot(path=to, full_page=True, clip=FloatRect(x=0, y=0, width=width, height=min(height, TALLEST)))
+    else:
+        page.screenshot(path=to)
 
 
 def look(size: str, scheme: str) -> dict[str, Any]:

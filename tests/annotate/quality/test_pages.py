@@ -173,6 +173,9 @@ def test_one_finding_is_previewed_then_dismissed(office: Client, people: list[Me
     assert (entry.why, entry.object_id) == ("All of them are a 3.", str(people[4].pk))
     office.post(f"{BASE}findings/settle/", sent)
     assert LogEntry.objects.filter(act="dismiss a finding").count() == 1
+    again = condense(office.get(f"{BASE}findings/settle/?id={finding.pk}").content.decode())
+    assert "<h1>Resolve alerts</h1>" in again
+    assert "Nothing to resolve" in again
 
 
 def test_a_filtered_list_is_resolved_as_it_was_shown(office: Client, people: list[Membership]) -> None:
