@@ -324,6 +324,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SCHEMA_PATH_PREFIX_TRIM": False,
     "POSTPROCESSING_HOOKS": ["projects.api.openapi.add_problems"],
+    "GET_LIB_DOC_EXCLUDES": "projects.api.openapi.list_undescribed",
     "SORT_OPERATIONS": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

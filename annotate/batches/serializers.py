@@ -154,7 +154,7 @@ class LimitsSerializer(StrictSerializer):
 
 class WantedQuery(Query):
     judgments = serializers.IntegerField(
-        required=False, **bounds("judgments"), help_text="Per candidate; otherwise as many as now."
+        required=False, **bounds("judgments"), help_text="Per candidate. By default as many as now."
     )
     hits = TextField(required=False, max_length=5_000, help_text="Only these HITs, such as 1-5,9.")
 

@@ -182,7 +182,7 @@ class Qualification(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """Read the qualification test.
 
-        Its settings and state, and how many people are qualified. Answers 404 if the project has no test.
+        Its settings and state, and how many people are qualified. Returns 404 if the project has no test.
         """
         return Response(TestSerializer(_fetch(self.project)).data)
 
@@ -220,7 +220,8 @@ class QualificationState(ProjectEndpoint):
     def post(self, request: Request, slug: str) -> Response:
         """Open or close the qualification test.
 
-        While it is open, only people who pass can take work that requires it. Or move it to the latest rubric.
+        While it is open, only people who pass can take work that requires it. A test can also be moved to the latest
+        rubric.
         """
         test, sent = _fetch(self.project), self.sent(StateSerializer)
         if sent["act"] == "use latest rubric":

@@ -46,7 +46,7 @@ class JudgmentQuery(KeysetQuery):
 
 
 class JudgmentSerializer(StrictSerializer):
-    id = serializers.IntegerField(source="pk", help_text="Send the last one as `after` to read on from there.")
+    id = serializers.IntegerField(source="pk", help_text="Send the last one as `after` to get the rows that follow it.")
     dataset = serializers.CharField(source="candidate.dataset.name")
     split = serializers.CharField(source="candidate.question.passage.split")
     passage_id = serializers.CharField(source="candidate.question.passage.external_id")

@@ -12,9 +12,11 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import get_lib_doc_excludes
 
 from projects.access import describes_api
 from projects.api.reference import list_chapters
+from projects.api.serializers import KeysetQuery, PageQuery, Query, StrictSerializer
 from projects.web.links import absolute_url
 from projects.web.problem_responses import MEDIA_TYPE
 
@@ -77,6 +79,12 @@ def describe() -> dict[str, Any]:
     """Return the whole API in OpenAPI; cached for good, because it changes with the code only."""
     found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return found
+
+
+def list_undescribed() -> list[type]:
+    """Return the base classes whose docstrings describe themselves, and none of the schemas derived from them."""
+    bases: list[type] = get_lib_doc_excludes()  # type: ignore[no-untyped-call]
+    return [*bases, StrictSerializer, Query, PageQuery, KeysetQuery]
 
 
 class Described(AutoSchema):

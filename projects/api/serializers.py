@@ -72,7 +72,7 @@ class StrictFloatField(FiniteFloatField):
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Fields by name. An unknown field is refused instead of ignored, so that a misspelt one is noticed."""
+    """A serializer that refuses unknown fields, so that a misspelt one is noticed."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
@@ -99,7 +99,7 @@ def name_choices(field: serializers.Field[Any, Any, Any, Any]) -> None:
 
 
 class Query(StrictSerializer):
-    """The query parameters of an endpoint; the base class takes none."""
+    """The query parameters of an endpoint; this base class has none."""
 
 
 class PageQuery(Query):

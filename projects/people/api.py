@@ -126,7 +126,7 @@ class PersonShow(ProjectEndpoint):
     def patch(self, request: Request, slug: str, pseudonym: str) -> Response:
         """Change a person's role.
 
-        Or whether they rate HITs. It holds from their next request on.
+        Or whether they rate HITs. The change takes effect with their next request.
         """
         member, sent = members.fetch_member(self.project, pseudonym), self.sent(RightsSerializer)
         with transaction.atomic():

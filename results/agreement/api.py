@@ -21,20 +21,20 @@ from results.scope.scopes import read_scope, warn_of_no_order
 class AgreementQuery(ScopeQuery):
     kind = serializers.ChoiceField(choices=["agreement", "annotators", "time"], default="agreement")
     level = serializers.ChoiceField(
-        required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
+        required=False, choices=[level.value for level in Level], help_text="By default the criterion's own."
     )
     design = serializers.ChoiceField(
         required=False,
         choices=[design.value for design in (Design.CROSSED, Design.AUTO)],
-        help_text="For the ceiling: the same raters for every candidate, or whichever holds; otherwise they differ.",
+        help_text="For the ceiling: the same raters for every candidate, or whichever holds. By default they differ.",
     )
     by = serializers.ChoiceField(
-        required=False, choices=PARTS, help_text="What alpha is broken down by; otherwise dataset."
+        required=False, choices=PARTS, help_text="What alpha is broken down by. By default dataset."
     )
     unit = serializers.ChoiceField(
         required=False,
         choices=[ITEMS],
-        help_text="What intervals leave out one at a time; otherwise passages wherever candidates share them.",
+        help_text="What intervals leave out one at a time. By default passages wherever candidates share them.",
     )
 
 

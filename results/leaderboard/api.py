@@ -17,7 +17,7 @@ KIND = {"kind": "leaderboard"}
 
 
 class LeaderboardQuery(ScopeQuery):
-    criterion = TextField(required=False, help_text="The criterion's key; otherwise the first with an order.")
+    criterion = TextField(required=False, help_text="The criterion's key. By default the first with an order.")
     dataset = TextField(required=False, help_text="Only candidates of this dataset.")
     split = TextField(required=False, help_text="Only candidates of this split.")
 

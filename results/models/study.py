@@ -31,7 +31,7 @@ class Study(Job):
     kind = models.CharField(max_length=20, choices=Kind.choices)
     name = models.CharField(max_length=120)
     settings = models.JSONField(default=dict)
-    """Criterion, gold rule, stage, filters, minimum number of judgments, metrics by their subjects, and more."""
+    """Criterion, gold rule, stage, filters, minimum number of judgments, metrics by their keys, and more."""
     seed = models.BigIntegerField()
     result = FiguresField(null=True, blank=True)
 

@@ -22,7 +22,7 @@ SomeForm = TypeVar("SomeForm", bound=ScopeForm)
 
 
 class ScopeQuery(Query):
-    criterion = TextField(required=False, help_text="The criterion's key; otherwise the first.")
+    criterion = TextField(required=False, help_text="The criterion's key. By default the first.")
     batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="Restrict to one batch.")
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
     blind = StrictBooleanField(required=False, help_text="Only blind judgments.")

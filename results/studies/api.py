@@ -56,7 +56,7 @@ class StudySerializer(StrictSerializer):
     done = serializers.IntegerField()
     total = serializers.IntegerField(help_text="Steps of the job; 0 before it starts.")
     error = serializers.CharField(help_text="Why the evaluation failed; otherwise empty.")
-    settings = serializers.JSONField(help_text="The settings, with every default filled in; metrics by their subjects.")
+    settings = serializers.JSONField(help_text="The settings, with every default filled in; metrics by their keys.")
     seed = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -111,8 +111,8 @@ class NewStudySerializer(StrictSerializer):
     humans = serializers.ChoiceField(
         required=False,
         choices=list(CHOICES),
-        help_text="What to do with sources written by people; by default as chosen in the "
-        "project before, otherwise in. A choice is kept for the project.",
+        help_text="Leave sources written by people out, show them apart, or count them as systems (in). By default as "
+        "the project has chosen, or in if it has not. A choice made here is kept for the project.",
     )
     design = serializers.ChoiceField(
         required=False,
@@ -217,7 +217,7 @@ class StudyAgain(ProjectEndpoint):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Run a metric evaluation again.
 
-        As a new one with the same settings and seed, over the judgments and scores of now.
+        As a new one with the same settings and seed, over the current judgments and scores.
         """
         self.sent(StrictSerializer)
         study = running.run_again(study=_fetch(self.project, number), actor=self.membership)

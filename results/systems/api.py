@@ -38,8 +38,8 @@ class ScoresQuery(ScopeQuery):
     humans = serializers.ChoiceField(
         required=False,
         choices=list(CHOICES),
-        help_text="For systems: what to do with sources written by people, by default as chosen in the project, "
-        "otherwise in. It is not kept.",
+        help_text="For systems: leave sources written by people out, show them apart, or count them as systems (in). "
+        "By default as the project has chosen, or in if it has not. A choice made here is not kept.",
     )
 
 
