@@ -111,7 +111,7 @@ def _describe_judgments(about: Terms, figures: dict[str, Any]) -> str:
     is_human = not figures[SIMULATED]
     judgments = f"{about['counts']['n_included']:,} {'human ' if is_human else ''}judgments of answers to questions"
     # Nobody may take a program's judgments for a person's.
-    others = "" if is_human else ", some of them by programs"
+    others = "" if is_human else ", some by simulated annotators"
     # Stored as the package is named.
     version = re.sub("^concord", "Concord", about["code_version"])
     return f"{judgments}{others}, frozen on {about['snapshot_at'][:10]} with {version}."

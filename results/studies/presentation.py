@@ -16,6 +16,7 @@ from results.scope.scopes import warn_of_no_order
 from results.studies import intervals
 from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
+from results.studies.kinds.kind import format_least
 from results.studies.settings import Settings
 from results.studies.stored import WORDING
 from results.studies.tables import Column, Table
@@ -52,7 +53,7 @@ def read_about(study: Study, *, with_texts: bool = False, labels: Mapping[str, s
         reliability=result.get("reliability"),
         labels={subject: (labels or own)[subject] for subject in own},
         basis=f"criterion: {criterion.rstrip('. ')}; gold score: {settings.gold_in_words.replace(';', ',')}",
-        counted=f"n = {result['n']:,} {name_counted_unit(study)}, judgments of each at least {least}",
+        counted=f"n = {result['n']:,} {name_counted_unit(study)}, {format_least(least, wording=wording)}",
         least_judgments=least,
         notes=notes,
         resampling=describe_method(result["figures"], settings, study.seed, wording=wording),

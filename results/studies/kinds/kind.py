@@ -10,6 +10,7 @@ from measures.correlation import LEAST_PAIRS
 from projects.charts.drawing import Chart
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
+from projects.language.amounts import plural
 from projects.models import Project
 from results.models import MetricRun, Study
 from results.scope.gold_settings import RESAMPLES
@@ -101,6 +102,14 @@ class Section:
     template: str = "projects/tables/_table.html"
     """The template of the table; `detail` is what it needs beside the table."""
     detail: Any = None
+
+
+def format_least(least: int, *, wording: int, unit: str = "") -> str:
+    """Return the least number of judgments as a part of a caption; `unit` says of what, where n counts other things."""
+    each = f"each {unit}".strip()
+    if wording < 6:
+        return f"judgments of {each} at least {least}"
+    return f"at least {least} {plural(least, 'judgment', 'judgments')} of {each}"
 
 
 def check_candidates(frame: Frame, settings: Settings) -> None:

@@ -15,7 +15,7 @@ from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, Frame
 from results.studies.intervals import Intervals, name_wilson
-from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.kind import About, Figures, Kind, Section, format_least
 from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
@@ -120,7 +120,7 @@ def make_sections(about: About) -> list[Section]:
     title = "Share of pairs of answers ordered as by human scores, 0 to 1"
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject][CROSS_FIT])) for subject in order]
     counted = f"{figures['n_pairs']:,} pairs of answers to {figures['n_questions']:,} questions"
-    n = f"n = {counted}, judgments of each answer at least {about.least_judgments}"
+    n = f"n = {counted}, {format_least(about.least_judgments, wording=about.wording, unit='answer')}"
     # Evaluations of earlier wordings have symmetric intervals.
     method = name_wilson(about.resampling) if about.wording > 4 else about.resampling
     caption = about.captioned(title, method, counted=n)

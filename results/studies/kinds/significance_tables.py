@@ -29,6 +29,10 @@ MATRICES = {
     "williams": "Williams",
 }
 
+NAMES_OF_P = ("p (bootstrap)", "p (bootstrap, Holm)", "p (Williams)", "p (Williams, Holm)")
+EARLIER_NAMES_OF_P = ("p, bootstrap", "with Holm", "p, Williams", "with Holm")
+"""The headings in files of evaluations that an earlier version computed, where two columns had one name."""
+
 
 def make_sections(about: About) -> list[Section]:
     return [_make_metrics(about), *_make_matrices(about), _make_pairs(about), *make_boot_section(about)]
@@ -133,7 +137,7 @@ def _make_pairs(about: About) -> Section:
         for pair in better
     ]
     title = "Each pair of metrics, the higher correlation first"
-    columns, words = _list_pair_columns(figures, is_permuted=is_permuted), about.captioned(title, about.bootstrap)
+    columns, words = _list_pair_columns(about, is_permuted=is_permuted), about.captioned(title, about.bootstrap)
     return Section(
         "pairs",
         "Each pair",
@@ -142,17 +146,18 @@ def _make_pairs(about: About) -> Section:
     )
 
 
-def _list_pair_columns(figures: Figures, *, is_permuted: bool) -> list[Column]:
-    digits = len(str(figures["n_resamples"])) - 1
+def _list_pair_columns(about: About, *, is_permuted: bool) -> list[Column]:
+    digits = len(str(about.figures["n_resamples"])) - 1
+    bootstrap, bootstrap_holm, williams, williams_holm = NAMES_OF_P if about.wording > 5 else EARLIER_NAMES_OF_P
     columns = [
         Column("first", "Metric"),
         Column("second", Wording("against", page="vs.")),
         Column("difference", Wording("Difference of Pearson", page="Difference of Pearson's r"), "estimate"),
-        Column("bootstrap", Wording("p, bootstrap", page="p (bootstrap)"), "p", digits),
-        Column("bootstrap_holm", Wording("with Holm", page="p (Holm)"), "p", digits),
+        Column("bootstrap", Wording(bootstrap, page="p (bootstrap)"), "p", digits),
+        Column("bootstrap_holm", Wording(bootstrap_holm, page="p (Holm)"), "p", digits),
         Column("t", "Williams' t", "number", 2),
-        Column("williams", Wording("p, Williams", page="p (Williams)"), "p", 4),
-        Column("williams_holm", Wording("with Holm", page="p (Holm)"), "p", 4),
+        Column("williams", Wording(williams, page="p (Williams)"), "p", 4),
+        Column("williams_holm", Wording(williams_holm, page="p (Holm)"), "p", 4),
         Column("between", "Pearson of the two", "number"),
     ]
     if is_permuted:

@@ -18,7 +18,7 @@ from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, SOURCE, Frame
 from results.studies.intervals import Intervals
-from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.kind import About, Figures, Kind, Section, format_least
 from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store
@@ -147,7 +147,8 @@ def _read_soft(each: Figures) -> Any:
 def _count_pairs(about: About) -> str:
     if "reason" in about.figures:
         return ""
-    return f"n = {_name_pairs(about.figures)}, judgments of each answer at least {about.least_judgments}"
+    least = format_least(about.least_judgments, wording=about.wording, unit="answer")
+    return f"n = {_name_pairs(about.figures)}, {least}"
 
 
 def _name_pairs(figures: Figures) -> str:

@@ -22,7 +22,7 @@ from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
 from results.studies.intervals import Intervals, describe_jackknife, make_field
 from results.studies.joining import CANDIDATE, MetricColumn
-from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.kind import About, Figures, Kind, Section, format_least
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
 from results.studies.tables import CEILING, Column, Estimate, Table, Value, read_ceiling, read_one_person, read_value
@@ -193,7 +193,7 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
     counted, gains, caption_title = "", about.bootstrap, f"{title}, n = {found['n']:,}"
     if about.wording > 2:
         caption_title = title
-        counted = f"n = {found['n']:,} answers, judgments of each at least {about.least_judgments}"
+        counted = f"n = {found['n']:,} answers, {format_least(about.least_judgments, wording=about.wording)}"
         gains = about.bootstrap.replace("95 % intervals", "those of gains", 1)
     caption = about.captioned(caption_title, method, gains, *about.drawn, counted=counted)
     return Section(

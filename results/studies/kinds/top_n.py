@@ -18,7 +18,7 @@ from results.models import Study
 from results.studies.charts import WIDTH
 from results.studies.frame import PASSAGE, SOURCE, Frame
 from results.studies.intervals import Intervals, name_wilson
-from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.kind import About, Figures, Kind, Section, format_least
 from results.studies.ranked_frame import KEY, RankedFrame, read_ranked
 from results.studies.settings import Settings
 from results.studies.stored import Steps
@@ -223,7 +223,7 @@ def _make_systems(about: About) -> Section:
 def _caption(about: About, title: str, *methods: str) -> str:
     """Return the caption of a table with the answers that count, where the figures tell how many."""
     of_metrics, of_people = _read_counts(about.figures, "n_answers")
-    judged = f"judgments of each at least {about.least_judgments}"
+    judged = format_least(about.least_judgments, wording=about.wording)
     if of_metrics == of_people:
         counted = "" if of_people is None else f"n = {of_people:,} answers, {judged}"
     else:

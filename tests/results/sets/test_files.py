@@ -264,8 +264,8 @@ def test_ratings_of_programs_are_not_called_human(project: Project, manager: Mem
     assert re.search(r"41 human judgments of answers to questions, frozen on [0-9-]{10} with Concord 0\.", citation)
     Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
     made = freeze(project, manager)
-    assert "41 judgments of answers to questions, some of them by programs, frozen" in made.facts["citation"]
-    assert "41 judgments of answers to questions, some of them by programs" in read(made, "CITATION.cff").decode()
+    assert "41 judgments of answers to questions, some by simulated annotators, frozen" in made.facts["citation"]
+    assert "41 judgments of answers to questions, some by simulated annotators" in read(made, "CITATION.cff").decode()
     assert made.facts["citation"] in read(made, "README.md").decode()
     assert b"uman judgments" not in read(made, "README.md")
 

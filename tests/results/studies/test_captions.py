@@ -1,5 +1,6 @@
 """Captions of tables: sentences that each end once, and count what the figures rest on."""
 
+import csv
 import re
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 from annotate.models import Judgment
 from projects.models import Candidate, Membership, Project
 from projects.tables.notes import end_sentence
+from projects.tables.writing import write
 from results.models import Study
-from results.studies.presentation import find_table
+from results.studies.presentation import find_table, list_sections
 from tests.results.studies.factories import give_scores, list_candidates, study
 
 
@@ -37,7 +39,7 @@ def test_pairwise_accuracy_counts_pairs_and_the_passages_that_have_one(judged: P
     lacking = {one: None for one, _other in _list_pairs(judged)[4:]}
     made = study(judged, owner, [give_scores(judged, owner, "Some", {**scores, **lacking})], "pairwise")
     assert _read_caption(made, "pairwise").endswith(
-        "(n = 4 pairs of answers to 4 questions, judgments of each answer at least 1; 95 % intervals by Wilson's "
+        "(n = 4 pairs of answers to 4 questions, at least 1 judgment of each answer; 95 % intervals by Wilson's "
         "method, the jackknife and Student's t over 4 passages)."
     )
     assert made.result is not None
@@ -57,11 +59,11 @@ def test_top_n_accuracy_counts_what_metrics_and_people_have_scored(judged: Proje
     Judgment.objects.filter(candidate__in=unjudged).update(is_counted=False, not_counted_reason="set aside")
     made = study(judged, owner, [run], "top_n")
     assert _read_caption(made, "top-n").endswith(
-        "(n = 12 answers for metrics; 8 for people, judgments of each at least 1; 95 % intervals by Wilson's method, "
+        "(n = 12 answers for metrics; 8 for people, at least 1 judgment of each; 95 % intervals by Wilson's method, "
         "the jackknife and Student's t over 6 passages for metrics and 4 for people)."
     )
     by_system = _read_caption(made, "top-n-systems")
-    assert by_system.endswith("(n = 12 answers for metrics; 8 for people, judgments of each at least 1).")
+    assert by_system.endswith("(n = 12 answers for metrics; 8 for people, at least 1 judgment of each).")
     assert (made.result or {})["figures"]["intervals"]["n"] == 4, "the fewest"
 
 
@@ -104,14 +106,34 @@ def test_captions_of_drawn_questions_say_what_was_drawn(judged: Project, owner: 
     assert _read_caption(made, "draw-1").endswith(f"{drawn}).")
     whole = (made.result or {})["figures"]["ceiling"]["whole"]
     assert "reason" in whole, "two systems have no correlation"
-    assert _read_caption(made, "systems").endswith("(n = 20 answers, judgments of each at least 1).")
+    assert _read_caption(made, "systems").endswith("(n = 20 answers, at least 1 judgment of each).")
     whole |= {"r": 0.5, "low": 0.4, "high": 0.6}
     del whole["reason"]
-    assert _read_caption(made, "systems").endswith(f"(n = 20 answers, judgments of each at least 1{brackets}).")
+    assert _read_caption(made, "systems").endswith(f"(n = 20 answers, at least 1 judgment of each{brackets}).")
     made.result["wording"] = 2
     for name in ("draws", "draw-1", "systems"):
         earlier = "(n = 20 answers, judgments of each at least 1)."
         assert _read_caption(made, name).endswith(earlier), "files in sets of earlier versions keep their words"
+
+
+@pytest.mark.django_db
+def test_no_two_columns_of_a_file_have_one_name(judged: Project, owner: Membership) -> None:
+    runs = [
+        give_scores(judged, owner, title, {each.pk: float(each.pk % n) for each in list_candidates(judged)})
+        for title, n in (("One", 5), ("Other", 7))
+    ]
+    made = study(judged, owner, runs, "significance", n_resamples=100)
+    assert made.result is not None, made.error
+    for section in list_sections(made):
+        heads = next(csv.reader(write(section.table, "csv").splitlines()))
+        assert len(set(heads)) == len(heads), heads
+    table = find_table(made, "pairs")
+    assert table is not None
+    assert "p (bootstrap, Holm)" in write(table, "csv")
+    made.result["wording"] = 5
+    table = find_table(made, "pairs")
+    assert table is not None
+    assert '"p, bootstrap"' in write(table, "csv"), "files in sets of earlier versions keep their headings"
 
 
 @pytest.mark.django_db

@@ -87,7 +87,7 @@ def test_a_weight_without_effect_is_told_and_captions_count_the_answers_of_the_s
     assert len(list_warnings(made)) == 1, "of few passages"
     table = find_table(made, "alpha")
     assert table is not None
-    words = "n = 24 answers, judgments of each at least 1; 95 % intervals by the jackknife with Student's t over 12"
+    words = "n = 24 answers, at least 1 judgment of each; 95 % intervals by the jackknife with Student's t over 12"
     assert words in table.caption
     assert "; those of gains by the percentile bootstrap over passages, 100 resamples, seed" in table.caption
     made.result["wording"] = 2
