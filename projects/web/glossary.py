@@ -191,26 +191,26 @@ GLOSSARY = {
         "The first metric's correlation with the human scores minus the second's.",
     ),
     "study-bootstrap": Entry(
-        "p, bootstrap",
-        "p-value that the first metric correlates more strongly with the human scores, from resamples (one-sided).",
+        "p (bootstrap)",
+        "One-sided p-value, from resamples: small if the first metric correlates more strongly with human scores.",
     ),
     "study-bootstrap_holm": Entry(
-        "with Holm",
+        "p (Holm)",
         "Two-sided p-value, corrected for the number of pairs of metrics by Holm's method.",
     ),
     "study-t": Entry("Williams' t", "Test statistic for two correlations that share the human scores."),
     "study-williams": Entry(
-        "p, Williams",
-        "p-value of Williams' test that the first metric correlates more strongly with the human scores (one-sided).",
+        "p (Williams)",
+        "One-sided p-value of Williams' test: small if the first metric correlates more strongly with human scores.",
     ),
     "study-williams_holm": Entry(
-        "with Holm",
+        "p (Holm)",
         "Two-sided p-value, corrected for the number of pairs of metrics by Holm's method.",
     ),
     "study-between": Entry("Pearson of the two", "Linear correlation of the two metrics with each other."),
     "study-better": Entry(
         "Better than",
-        "p-value that the row's metric correlates more strongly with the human scores than the column's (one-sided).",
+        "One-sided p-value: small if the row's metric correlates more strongly with human scores than the column's.",
     ),
     "study-constant": Entry(
         "Groups with equal scores",
@@ -228,7 +228,7 @@ GLOSSARY = {
     "study-tie_share": Entry("Tied", "Share of pairs that the metric ties at the calibrated epsilon."),
     "study-soft": Entry(
         "Soft pairwise accuracy",
-        "One minus the mean difference between the p-values of people and of the metric over pairs of systems.",
+        "One minus the mean absolute difference between the p-values of people and metric over pairs of systems.",
     ),
     "study-plain": Entry(
         "Plain pairwise accuracy",
@@ -236,7 +236,7 @@ GLOSSARY = {
     ),
     "study-permutation": Entry(
         "p (permutation)",
-        "p-value that the first metric correlates more strongly, from swapping the scores of the two (one-sided).",
+        "One-sided p-value, from swapping the two metrics' scores: small if the first one correlates more strongly.",
     ),
     "study-permutation_holm": Entry(
         "p (permutation, Holm)",

@@ -1,4 +1,4 @@
-"""Annotators compared: each pair on their common items, and each annotator with all others."""
+"""Annotators compared: each pair on their common candidates, and each annotator with all others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("files", metavar="FILE", nargs="+", help="as named there, such as imports/3f2a…")
+        parser.add_argument("files", metavar="FILE", nargs="+", help="a file as verify names it, such as imports/3f2a…")
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = options["files"]

@@ -9,7 +9,7 @@ from projects.commands import ReportingCommand
 class Command(ReportingCommand):
     help = (
         "Move the data of the private PostgreSQL to the newest major version that this version of Concord includes. "
-        "Stop the site first. The old data are kept in a folder beside."
+        "Stop the site first. The old data stay in a folder beside the new ones."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

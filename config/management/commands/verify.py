@@ -12,7 +12,7 @@ from projects.commands import ReportingCommand
 
 class Command(ReportingCommand):
     help = (
-        "Recompute every invariant of assignments and judgments, and look whether the stored files are there. Exits "
+        "Recompute every invariant of assignments and judgments, and check that the stored files exist. Exits "
         "with 1 and lists the rows and files at fault."
     )
 

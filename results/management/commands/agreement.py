@@ -47,7 +47,7 @@ class Command(ProjectCommand):
         parser.add_argument(
             "--unit",
             choices=("item", "passage"),
-            help="what the interval leaves out one at a time (default: passages wherever items share one)",
+            help="what the interval leaves out one at a time (default: passages wherever candidates share one)",
         )
         parser.add_argument(
             "--bootstrap",
@@ -58,7 +58,7 @@ class Command(ProjectCommand):
         seed = whole_number(least=0)
         parser.add_argument("--seed", type=seed, default=SEED, help=f"seed of the bootstrap (default {SEED})")
         parser.add_argument(
-            "--pairs", action="store_true", help="also print each pair of annotators on their common items"
+            "--pairs", action="store_true", help="also print each pair of annotators on the candidates that both rated"
         )
         parser.add_argument(
             "--ceiling",
