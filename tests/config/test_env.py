@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 
@@ -259,3 +260,13 @@ def test_what_another_package_calls_improperly_configured_keeps_its_traceback(
 
 def raise_here() -> None:
     raise ImproperlyConfigured("Not by the settings of the site.")
+
+
+def test_the_guide_for_operators_lists_every_setting() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (env.BASE_DIR / "config").rglob("*.py"))
+    read = set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', code))
+    guide = (env.BASE_DIR / "docs" / "operations.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in guide.splitlines() if line.startswith("| `")]
+    listed = set(re.findall(r"`([A-Z][A-Z_]+)`", " ".join(cells)))
+    # The tests alone start a private server that does not wait for the disk.
+    assert listed == read - {"EMBEDDED_FSYNC"}
