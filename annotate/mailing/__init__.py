@@ -1,1 +1,1 @@
-"""E-mail notices: what needs somebody, in one short message."""
+"""Email notices: what needs somebody, in one short message."""

@@ -38,7 +38,7 @@ class News:
 
 
 def send_digests(*, now: datetime | None = None) -> int:
-    """Send the messages that are due, and return how many; a site without e-mail sends none."""
+    """Send the messages that are due, and return how many; a site without a mail server sends none."""
     if not settings.SENDS_EMAIL:
         return 0
     now = now or timezone.now()

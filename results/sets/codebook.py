@@ -40,65 +40,70 @@ _T, _N, _W, _B, _D, _L, _O = Kind.TEXT, Kind.NUMBER, Kind.WHOLE, Kind.TRUTH, Kin
 _UTC = "UTC, ISO 8601"
 _SECONDS = "seconds"
 
-# These texts are written into the codebook of every set. The same judgments have to give the same bytes in every
-# version, so the texts keep their words where pages have others.
+# These texts are written into the codebook and the Croissant file of every set. In every version the same judgments
+# have to give the same columns, types, units and values; the words of a meaning may become better.
 _IDS = (
-    Column("dataset", _T, "The dataset that the candidate belongs to."),
+    Column("dataset", _T, "The dataset of the candidate."),
     Column("split", _T, "The split of its passage.", values="train, dev, test or another name; empty: none"),
-    Column("passage_id", _T, "The passage's id within its dataset; text-… is made of its text."),
-    Column("question_id", _T, "The question's id within its dataset."),
-    Column("candidate_id", _T, "The candidate's id within its dataset. With the dataset it names a candidate."),
-    Column("source", _T, "What the candidate was made by: a system, a method, a person."),
+    Column("passage_id", _T, "The passage's ID within its dataset; text-… is computed from its text."),
+    Column("question_id", _T, "The question's ID within its dataset."),
+    Column("candidate_id", _T, "The candidate's ID within its dataset; both together identify a candidate."),
+    Column("source", _T, "Who or what wrote the candidate: a system, a method or a person."),
 )
 _TYPE = Column(
     "question_type", _T, "The type of the question.", values="yes-no, entity, description, other; empty: not said"
 )
 _IS_WITHDRAWN = Column(
-    "is_withdrawn", _B, "Whether the candidate or its passage was withdrawn: no judgment of it enters."
+    "is_withdrawn", _B, "Whether the candidate or its passage was withdrawn; none of its judgments is included."
 )
 _SCALE = (
-    Column("criterion", _T, "The key of the criterion that was asked; set.json says what it states."),
-    Column(
-        "scale_kind", _T, "How answers lie on the scale.", values="ordinal: whole points; continuous: anywhere between"
-    ),
-    Column("scale_low", _W, "The low end of the scale."),
-    Column("scale_high", _W, "The high end of the scale."),
+    Column("criterion", _T, "The key of the criterion; set.json has its statement."),
+    Column("scale_kind", _T, "The kind of scale.", values="ordinal: whole points; continuous: anywhere between"),
+    Column("scale_low", _W, "The lowest value of the scale."),
+    Column("scale_high", _W, "The highest value of the scale."),
 )
 _JUDGMENT = (
-    Column("value", _N, "What the annotator chose; empty where they could not judge it.", "points of the scale"),
-    Column("score", _N, "The value with reversed criteria turned, so that more is better.", "points of the scale"),
-    Column("enters", _B, "Whether the judgment enters gold scores and agreement."),
+    Column(
+        "value",
+        _N,
+        "The value that the annotator chose; empty if they could not judge the item.",
+        "points of the scale",
+    ),
+    Column("score", _N, "The value, with reversed criteria mirrored so that higher is better.", "points of the scale"),
+    Column("enters", _B, "Whether the judgment is included in gold scores and agreement."),
     Column(
         "left_out_reason",
         _T,
-        "Why it does not enter.",
+        "Why it is not included.",
         values="removed, rejected, surplus, set aside, withdrawn, cannot be judged, not blind, judged anew …",
     ),
     Column("is_reversed", _B, "Whether the criterion is reversed: a high value is bad."),
-    Column("is_cannot_judge", _B, "Whether the annotator said that the item cannot be judged."),
+    Column("is_cannot_judge", _B, "Whether the annotator could not judge the item."),
     Column("is_counted", _B, "Whether the project counted it when the set was frozen."),
     Column("not_counted_reason", _T, "Why the project did not count it."),
     Column("is_flagged", _B, "Whether the annotator flagged a problem with the item."),
-    Column("shown_position", _W, "The place on the page at which it was shown, from 1; empty for imported judgments."),
-    Column("seconds", _N, "Active time that was spent on the item.", _SECONDS),
-    Column("judged_at", _D, "When it was judged; empty where that is not known.", _UTC),
+    Column("shown_position", _W, "Its position on the page, from 1; empty for imported judgments."),
+    Column("seconds", _N, "Active time spent on the item.", _SECONDS),
+    Column("judged_at", _D, "When it was judged; empty if unknown.", _UTC),
 )
 _REMARKS = (
-    Column("comment", _T, "What the annotator wrote about the item. Free text."),
+    Column("comment", _T, "The annotator's comment on the item. Free text."),
     Column("cannot_judge_reason", _T, "Why the annotator could not judge it. Free text."),
 )
 _WORK = (
     Column("batch", _W, "The number of the batch; set.json lists them."),
     Column("batch_kind", _T, "What the batch was.", values="full, trial, imported"),
     Column("hit", _W, "The number of the HIT within its batch."),
-    Column("rubric_version", _W, "The version of the rubric that it was judged under."),
-    Column("annotator", _T, "A random pseudonym, of this project alone; empty for nameless scores."),
-    Column("annotator_kind", _T, "Who that is.", values="person, imported, unknown, simulated"),
-    Column("assignment", _T, "A random id of this annotator's work on this HIT."),
+    Column("rubric_version", _W, "The version of the rubric under which it was judged."),
+    Column(
+        "annotator", _T, "A random pseudonym, used in this project only; empty for judgments without annotator names."
+    ),
+    Column("annotator_kind", _T, "The kind of annotator.", values="person, imported, unknown, simulated"),
+    Column("assignment", _T, "A random ID of this annotator's work on this HIT."),
     Column(
         "assignment_state",
         _T,
-        "How that work stood.",
+        "The status of that work.",
         values="open, submitted, approved, rejected, returned, expired, withdrawn",
     ),
     Column("mark", _T, "How that work counts.", values="counted, late, surplus, excluded"),
@@ -112,42 +117,47 @@ _WORK = (
     Column("wall_seconds", _N, "Time from opening to submitting the HIT.", _SECONDS),
 )
 _AGGREGATED = (
-    Column("n", _W, "Judgments that enter.", "judgments"),
+    Column("n", _W, "Number of included judgments.", "judgments"),
     Column("mean", _N, "Their mean, unrounded.", "points of the scale"),
     Column("median", _N, "Their median.", "points of the scale"),
     Column("sd", _N, "Their standard deviation with n - 1; empty for one judgment.", "points of the scale"),
     Column(
         "z_mean",
         _N,
-        "The mean of their z-scores: (score - mean) / sd of each annotator, as annotators.csv has these.",
+        "The mean of their z scores: (score - mean) / sd of each annotator, as in annotators.csv.",
         "sd",
     ),
-    Column("scores", _T, "The scores, divided by |, in the order of the long file.", "points of the scale"),
-    Column("raters", _T, "Their annotators, divided by |; empty where one is unknown."),
-    Column("n_cannot_judge", _W, "Annotators who said that it cannot be judged.", "judgments"),
-    Column("adjudicated", _N, "The score that a person settled on, where annotators differed.", "points of the scale"),
+    Column("scores", _T, "The scores, separated by |, in the order of the long file.", "points of the scale"),
+    Column("raters", _T, "Their annotators, separated by |; empty if one is unknown."),
+    Column("n_cannot_judge", _W, "Number of annotators who could not judge it.", "judgments"),
+    Column("adjudicated", _N, "The score that an adjudicator set where annotators differed.", "points of the scale"),
     Column("gold", _N, "The gold score, by the rule of the set.", "points of the scale; sd under the rule z"),
-    Column("undefined", _T, "What is not defined here, and why."),
+    Column("undefined", _T, "Which figures are undefined, and why."),
 )
 _WIDE = (
-    Column("n", _W, "Judgments that enter.", "judgments"),
+    Column("n", _W, "Number of included judgments.", "judgments"),
     Column(
-        "judgment_1 …", _N, "The scores that enter, one a column, in the order of the long file.", "points of the scale"
+        "judgment_1 …", _N, "The included scores, one per column, in the order of the long file.", "points of the scale"
     ),
-    Column("annotator_1 …", _T, "Who gave each; empty for nameless scores."),
+    Column("annotator_1 …", _T, "The annotator of each score; empty without a name."),
 )
 _ANNOTATORS = (
     Column("annotator", _T, "The pseudonym."),
-    Column("annotator_kind", _T, "Who that is.", values="person, imported, simulated"),
+    Column("annotator_kind", _T, "The kind of annotator.", values="person, imported, simulated"),
     *_SCALE[1:],
-    Column("n_entering", _W, "Judgments of theirs that enter this set.", "judgments"),
+    Column("n_entering", _W, "Number of their judgments that are included in this set.", "judgments"),
     Column(
         "n_judgments",
         _W,
-        "Judgments behind mean and sd: all of theirs in these batches, on any candidate.",
+        "Number of judgments behind mean and sd: all of theirs in these batches, on any candidate.",
         "judgments",
     ),
-    Column("n_controls", _W, "Judgments of controls that enter mean and sd too, and nothing else.", "judgments"),
+    Column(
+        "n_controls",
+        _W,
+        "Number of control ratings that are included in mean and sd, and in nothing else.",
+        "judgments",
+    ),
     Column("mean", _N, "The mean of all these scores, over all criteria on this scale.", "points of the scale"),
     Column("sd", _N, "Their standard deviation with n - 1; empty for one.", "points of the scale"),
 )
@@ -156,29 +166,29 @@ _CANDIDATES = (
     Column("dataset_kind", _T, "The kind of the dataset.", values="generative, span, question_generation"),
     _TYPE,
     _IS_WITHDRAWN,
-    Column("adjudicated", _L, "Scores that a person settled on, reversed ones turned, the newest last."),
+    Column("adjudicated", _L, "Scores that adjudicators set, with reversed criteria mirrored, the newest last."),
     Column(
         "minimal_pair",
         _O,
-        "Of the first of a minimal pair: the second, the phenomenon, and the scores it came with, if any.",
+        "For the first candidate of a minimal pair: the second, the phenomenon, and any scores imported with it.",
     ),
     Column("is_second_of_pair", _B, "Whether it is the second of a minimal pair."),
 )
 _TEXTS = (
     Column("question", _T, "The question."),
-    Column("entities", _L, "The entities that the right answer names."),
-    Column("span", _T, "The span of the passage that answers it."),
+    Column("entities", _L, "The entities that the correct answer names."),
+    Column("span", _T, "Words of the passage that are marked for the question."),
     Column("references", _L, "The reference answers, each with its opinion."),
     Column("candidate", _T, "The candidate answer."),
     Column("opinion", _T, "The candidate's opinion."),
-    Column("rank", _W, "The rank that its source gave it."),
-    Column("confidence", _N, "The confidence that its source gave it."),
-    Column("metadata", _O, "What else the file it came from said."),
-    Column("passage_is_text_hash", _B, "Whether the passage's id is made of its text."),
+    Column("rank", _W, "The rank given by its source."),
+    Column("confidence", _N, "The confidence given by its source."),
+    Column("metadata", _O, "Other columns of the imported file."),
+    Column("passage_is_text_hash", _B, "Whether the passage's ID is computed from its text."),
 )
 _PASSAGES = (
     _IDS[0],
-    Column("passage_id", _T, "The passage's id within its dataset."),
+    Column("passage_id", _T, "The passage's ID within its dataset."),
     _IDS[1],
     Column("title", _T, "Its title."),
     Column("text", _T, "Its text; empty where it is a list of documents."),
@@ -188,12 +198,12 @@ _PASSAGES = (
 
 _SURVEY_ANSWERS = (
     Column("annotator", _T, "The pseudonym of the annotator."),
-    Column("survey", _T, "When it was asked.", values="before, after: of the work"),
+    Column("survey", _T, "Whether it was asked before or after the work.", values="before, after"),
     Column("version", _W, "The version of the survey."),
-    Column("question_number", _W, "The place of the question in that version."),
+    Column("question_number", _W, "The position of the question in that version."),
     Column("kind", _T, "The kind of the question.", values="choice, number, text, language, scale"),
     Column("question", _T, "The question."),
-    Column("answer", _T, "The answer; of a language its code."),
+    Column("answer", _T, "The answer; for a language, its code."),
 )
 
 

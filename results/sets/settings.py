@@ -75,7 +75,7 @@ class Settings(GoldSettings):
                 if self.intervals == JACKKNIFE
                 else f"percentile bootstrap, {self.n_resamples:,} resamples, seed {self.seed}",
             ),
-            ("Authors", "; ".join(self.authors) or "not named"),
+            ("Authors", "; ".join(each.strip("{}") for each in self.authors) or "not named"),
             ("Licence", self.licence or "not stated"),
             ("Languages", ", ".join(self.languages) or "not stated"),
         ]

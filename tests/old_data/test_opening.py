@@ -1,5 +1,6 @@
 """A data folder of an earlier version opens: nothing is lost, nothing changes its bytes, every address answers."""
 
+import csv
 import hashlib
 import io
 import json
@@ -127,6 +128,10 @@ def _content(name: str, content: bytes) -> Any:
         # Signatures of metrics came later.
         columns = json.loads(content)["columns"]
         return [{key: value for key, value in each.items() if key != "signature"} for each in columns]
+    if name == "codebook.csv":
+        # The words of meanings became better; columns, types, units and values are those of every version.
+        rows = csv.DictReader(io.StringIO(content.decode(), newline=""))
+        return [{key: value for key, value in row.items() if key != "meaning"} for row in rows]
     if name.startswith("study-") and name.endswith(".json"):
         # Warnings that pages show, and files have since.
         study = json.loads(content)

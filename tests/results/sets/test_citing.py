@@ -152,6 +152,7 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     project.refresh_from_db()
     canonical(project)
     made = freeze(project, manager, authors=AUTHORS, licence="CC-BY-4.0", languages=("en",))
+    assert "{Universität" not in read(made, "README.md").decode(), "braces are for the form alone"
     cff, bibtex = read(made, "CITATION.cff").decode(), read(made, "citation.bib").decode()
     content = check_cff(cff)
     assert content["title"] == 'Bridges & "Roads": 100 % {new}, judgment set 1: First'
