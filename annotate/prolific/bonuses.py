@@ -46,7 +46,7 @@ def read_lines(study: ProlificStudy, text: str) -> dict[Membership, int]:
         elif member is None:
             wrong.append(f"Line {number}: {name[:40]} took no part in this study.")
         elif member in found:
-            wrong.append(f"Line {number}: {name} is there twice.")
+            wrong.append(f"Line {number}: {name} appears twice.")
         else:
             found[member] = cents
     if wrong:

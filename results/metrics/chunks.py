@@ -345,7 +345,7 @@ def _merge(chunks: Any) -> RunResult:
         merged.reasons.update(found["reasons"])
         merged.notes.update(found["notes"])
         if number and merged.identity != found["identity"]:
-            raise Refused("Its workers have different versions of what it is computed with. Update them, and retry.")
+            raise Refused("The workers computed parts with different versions or models. Update them, and retry.")
         merged.identity = found["identity"]
         merged.n_resumed += chunk.n_candidates if found.get("is_resumed") else 0
         for kind, name, sums in found["sums"]:

@@ -186,7 +186,7 @@ def make_model_field(project: Project, metric: Registered, models: Sequence[Mode
         choices=choices,
         required=False,
         initial=models[0].name,
-        help_text="A registered model, with how long it takes about for the candidates of this project",
+        help_text="A registered model, with the approximate time for the candidates of this project",
     )
 
 

@@ -104,7 +104,7 @@ def push(
             )
         except (HTTPError, OSError, ValueError, RuntimeError) as error:
             raise Refused(
-                f"The Hub did not take the set: {_explain(error)} "
+                f"The Hub did not accept the set: {_explain(error)} "
                 f"{repository} holds what it held before; run the command again once this is settled."
             ) from error
     return replace(published, place=f"{site.HF_ENDPOINT}/datasets/{repository}")

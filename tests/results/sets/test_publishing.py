@@ -132,7 +132,7 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     hub.repositories["lab/model"] = {".gitattributes": b"", "model.safetensors": b"1"}
     assert "holds something else" in refuse(*ASKED, "--to-hub", "lab/model")
     assert hub.repositories["lab/model"].keys() == {".gitattributes", "model.safetensors"}
-    assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", "no such/name!")
+    assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", "no such/name!")
     assert TOKEN not in "".join(capsys.readouterr())
 
 
@@ -148,7 +148,7 @@ def test_large_files_go_to_xet_where_the_library_has_it(
     try:
         answer(*ASKED, "--to-hub", REPOSITORY)
         hub.fails_at = "xet-write-token"
-        assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", "lab/second")
+        assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", "lab/second")
     finally:
         _xet.abort_xet_session()  # it ends its threads
     there = hub.repositories[REPOSITORY]
@@ -163,7 +163,7 @@ def test_large_files_go_to_xet_where_the_library_has_it(
 def test_a_push_that_fails_half_way_says_so_and_can_be_repeated(made: JudgmentSet, hub: Hub, place: str) -> None:
     hub.fails_at = place
     said = refuse(*ASKED, "--to-hub", REPOSITORY)
-    assert "The Hub did not take the set" in said
+    assert "The Hub did not accept the set" in said
     assert "storage limit" in said
     assert TOKEN not in said
     assert set(hub.repositories.get(REPOSITORY, {})) <= {".gitattributes"}
@@ -184,7 +184,7 @@ def test_without_a_token_a_hub_or_the_library_the_way_there_is_told(
     assert "Set HF_TOKEN in the environment" in refuse(*ASKED, "--to-hub", REPOSITORY)
     assert hub.repositories == {}
     settings.HF_TOKEN, settings.HF_ENDPOINT = TOKEN, "http://127.0.0.1:9"
-    assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", REPOSITORY)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE" in refuse(*ASKED, "--to-hub", REPOSITORY)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
