@@ -35,7 +35,7 @@ class Client:
         return f"Client({self.url!r})"
 
     def projects(self) -> pd.DataFrame:
-        """Return the projects that the token opens, with one's role in each."""
+        """Return the project that the token opens, with your role in it, as a frame."""
         rows: list[dict[str, Any]] = [
             {**row["project"], "role": row["role"], "pseudonym": row["pseudonym"]}
             for row in self._connection.list_rows("projects/")

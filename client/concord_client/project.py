@@ -279,7 +279,7 @@ class Project:
         return self._wait(f"studies/{made['number']}/", "The evaluation", timeout)
 
     def repeat_study(self, number: int, *, timeout: float = WAIT_SECONDS) -> Json:
-        """Run a metric evaluation again over the judgments and scores of now, and return the new one."""
+        """Run a metric evaluation again over the current judgments and scores, and return the new one."""
         made = self.post(f"studies/{number}/again/")
         return self._wait(f"studies/{made['number']}/", "The evaluation", timeout)
 
@@ -310,8 +310,8 @@ class Project:
     def read_set(self, number: int, file: str = "long.csv") -> pd.DataFrame:
         """Return a file of a judgment set, such as long.csv or judgments.parquet, as a frame.
 
-        Warns (RetiredSet), here and below, if the set was retired. Raises ConcordError if what has come is not what was
-        frozen.
+        Warns (RetiredSet), here and below, if the set was retired. Raises ConcordError if the hash isn't the
+        frozen one.
         """
         listed = self._read_set(number)["files"] or ()
         if Path(file).suffix not in frames.SUFFIXES:
@@ -326,7 +326,7 @@ class Project:
     def download_set(self, number: int, to: str | Path) -> Path:
         """Write the archive of a judgment set to a file, and return its path.
 
-        Raises ConcordError if what has come is not what was frozen; then nothing is written. The archive of a retired
+        Raises ConcordError if the hash isn't the frozen one; then nothing is written. The archive of a retired
         set has a note besides what was frozen, so it isn't compared.
         """
         frozen = self._read_set(number)
@@ -336,8 +336,8 @@ class Project:
     def download_tables(self, number: int, to: str | Path) -> SetTables:
         """Download the Parquet tables of a judgment set to a folder, and return them.
 
-        Files that are there with the right hash are kept, and a download that broke off goes on where it was. The note
-        RETIRED.md of a retired set comes with them. Raises ConcordError if what has come is not what was frozen.
+        Files that are there with the right hash are kept, and an interrupted download continues where it stopped. The
+        note RETIRED.md of a retired set comes with them. Raises ConcordError if the hash isn't the frozen one.
         """
         judgment_set = self._read_set(number)
         listed = list_tables(judgment_set)
@@ -399,7 +399,7 @@ class _Watch:
         self.seconds = FIRST_PAUSE
 
     def pause(self) -> None:
-        """Wait. Raises ConcordError when the time is over; the job runs on."""
+        """Wait. Raises ConcordError when the time is over; the job continues."""
         if time.monotonic() > self.until:
             raise ConcordError(f"{self.what} is still running after {self.timeout:g} seconds. Read it again later.")
         time.sleep(self.seconds)
