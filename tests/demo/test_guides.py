@@ -80,3 +80,38 @@ def test_the_changelog_names_every_command() -> None:
     }
     listed = re.findall(r"\*\*Command line\*\*: ([^.]+)\.", normalise_text("CHANGELOG.md"))
     assert {name for names in listed for name in re.split(r",\s+", names)} == ours
+
+
+ELSEWHERE = {
+    *("Client authentication", "Google Auth Platform", "Advanced settings", "Session age claims", "Web application"),
+    *("Sie", "Offline: 4 ratings kept on this device", "Saved 2 s ago"),
+}
+"""Names on pages of other sites, words of another language, and messages with a number filled in."""
+
+
+def read_interface() -> str:
+    """Return what templates, scripts and code say, on one line and in lowercase."""
+    folders = {"templates": ".html", "static/js": ".js"} | dict.fromkeys(("annotate", "projects", "results"), ".py")
+    text = " ".join(
+        path.read_text(encoding="utf-8")
+        for folder, suffix in folders.items()
+        for path in sorted((ROOT / folder).rglob(f"*{suffix}"))
+    )
+    # Strings of the code may go on in the next line.
+    text = re.sub(r'"\s*\n\s*f?"', "", text)
+    return " ".join(text.split()).replace("’", "'").lower()
+
+
+def test_what_guides_name_is_on_a_page() -> None:
+    interface = read_interface()
+    missing = {
+        (guide, name)
+        for guide in GUIDES
+        for path in re.findall(
+            r"(?<![*\w\\])\*([A-Z][^*\n|]{2,60})\*(?!\*)",
+            re.sub(r"```.*?```|`[^`]*`", "", normalise_text(guide), flags=re.DOTALL),
+        )
+        for name in path.split(" › ")
+        if name not in ELSEWHERE and name.strip(" .…").replace("’", "'").lower() not in interface
+    }
+    assert missing == set()
