@@ -125,7 +125,7 @@ def _make_subscriptions(client: Client, account: ProlificAccount, url: str) -> N
 
 
 def list_secrets(account: ProlificAccount) -> list[str]:
-    """Return the secrets that sign messages: the one of now, and the one before."""
+    """Return the secrets that sign messages: the current one, and the one before."""
     found = []
     for encrypted in filter(None, (account.secret, account.secret_before)):
         try:

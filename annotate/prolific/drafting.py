@@ -131,7 +131,7 @@ def _describe_codes(panel: Panel) -> list[dict[str, Any]]:
 
 
 def store_costs(study: ProlificStudy, client: Client) -> None:
-    """Ask what the study costs with its places of now, and with as many as it may have."""
+    """Ask what the study costs with its current places, and with as many as it may have."""
     study.cost_cents = ask_cost(client, study, study.places)
     study.most_cost_cents = ask_cost(client, study, study.most_places)
     me = client.get("/api/v1/users/me/")

@@ -1,4 +1,4 @@
-"""Whether an evaluation rests on the judgments of now: its result names their version, which changes with them."""
+"""Whether an evaluation was computed from the current judgments: its result names their version."""
 
 import json
 from collections.abc import Iterable
