@@ -11,6 +11,7 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project, User
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import open_batch
+from tests.browser.accessibility_tree import read_node
 from tests.browser.conftest import LAPTOP, PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.processes import wait_until
@@ -430,6 +431,7 @@ def test_a_number_off_the_scale_is_said_and_a_decimal_comma_is_read(signed_in: S
         expect(fault).to_be_hidden()
         item.locator("[data-number]").blur()
         expect(fault).to_be_visible(visible=is_wrong)
+        assert read_node(item.locator("[data-number]"))["invalid"] == ("true" if is_wrong else "false")
         if is_wrong:
             expect(fault).to_have_text("Use a number from 0 to 100.")
     item.locator("[data-number]").fill("")

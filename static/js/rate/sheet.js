@@ -201,7 +201,8 @@ export function radioOf(slot, value) {
 function showFault({ number, range, element, read }) {
   const isWrong = read() === undefined;
   const fault = element.querySelector("[data-fault]");
-  number.toggleAttribute("aria-invalid", isWrong);
+  if (isWrong) number.setAttribute("aria-invalid", "true");
+  else number.removeAttribute("aria-invalid");
   fault.hidden = !isWrong || document.activeElement === number;
   fault.textContent = fault.hidden ? "" : say("not_on_scale", { low: range.min, high: range.max });
 }
