@@ -41,7 +41,9 @@ export class Submission {
   }
 
   async attempt() {
-    if (!navigator.onLine) return "wait";
+    // Without any network a browser calls itself offline, and still reaches a site on its own device.
+    const reached = navigator.onLine ? "ready" : await this.renew();
+    if (reached !== "ready") return reached;
     const state = await this.prepare();
     if (state !== "ready") return state;
     let response;
