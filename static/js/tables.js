@@ -46,21 +46,34 @@ function startSorting(table) {
   });
 }
 
+class SignedOut extends Error {}
+
 async function fetchText(url) {
-  const response = await fetch(url, { credentials: "same-origin" });
+  const response = await fetch(url, { redirect: "manual" });
+  if (response.type === "opaqueredirect") throw new SignedOut();
   if (!response.ok) throw new Error(String(response.status));
   return response.text();
 }
 
 // Safari allows the clipboard only while the click is handled, but takes a text that comes later.
-async function copy(button) {
-  const text = fetchText(button.dataset.copy);
+async function write(text) {
   const later = text.then((each) => new Blob([each], { type: "text/plain" }));
   if (window.ClipboardItem) await navigator.clipboard.write([new ClipboardItem({ "text/plain": later })]);
   else await navigator.clipboard.writeText(await text);
-  const name = button.textContent;
-  button.textContent = button.dataset.done;
-  setTimeout(() => (button.textContent = name), 2000);
+}
+
+async function copy(button) {
+  const note = button.closest(".table-foot").querySelector("[role=status]");
+  note.textContent = ""; // so that a second copy is announced too
+  const text = fetchText(button.dataset.copy);
+  try {
+    await write(text);
+    note.textContent = button.dataset.copied;
+  } catch {
+    const fault = await text.catch((error) => error);
+    if (fault instanceof SignedOut) location.reload(); // a page leads to the sign-in and back, a file does not
+    else download(button);
+  }
 }
 
 // Browsers allow the clipboard only on https; without it the file is downloaded instead.
@@ -72,5 +85,5 @@ for (const table of document.querySelectorAll('table[data-figures=""]')) startSo
 for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = false;
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-copy]");
-  if (button) copy(button).catch(() => download(button));
+  if (button) copy(button);
 });

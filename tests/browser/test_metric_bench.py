@@ -113,10 +113,17 @@ def run_study(page: Page) -> None:
         page.get_by_role("link", name="LaTeX").first.click()
     assert "bleurt" in latex.value.path().read_text()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy Correlation with human scores as Markdown").click()
-    expect(page.get_by_text("Copied")).to_be_visible()
+    copy = page.get_by_role("button", name="Copy Correlation with human scores as Markdown")
+    copy.dblclick()
+    expect(page.get_by_role("status").get_by_text("Copied as Markdown.")).to_be_visible()
+    expect(copy).to_have_text("Copy")
     assert "| bleurt |" in page.evaluate("navigator.clipboard.readText()")
     sort_table(page.get_by_role("region", name="Correlation with human scores"))
+    page.evaluate("navigator.clipboard.writeText('before')")
+    page.context.clear_cookies()
+    copy.click()
+    expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "before"
 
 
 def sort_table(table: Locator) -> None:
