@@ -1,10 +1,12 @@
 // Passkeys: a form with data-passkey="get" or "create" fetches its challenge, asks the device, and is sent with the answer.
 const isSupported = typeof window.PublicKeyCredential?.parseCreationOptionsFromJSON === "function";
 
+class Refused extends Error {} // its message is the server's
+
 async function fetchOptions(form) {
   const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
   const response = await fetch(form.dataset.options, { method: "POST", headers: { "X-CSRFToken": token } });
-  if (!response.ok) throw new Error((await response.json()).message);
+  if (!response.ok) throw new Refused((await response.json()).message);
   return (await response.json()).publicKey;
 }
 
@@ -27,14 +29,15 @@ function start(form) {
     try {
       const credential = await askDevice(form.dataset.passkey, await fetchOptions(form));
       form.elements.credential.value = JSON.stringify(credential);
-      form.submit();
-    } catch {
+      form.submit(); // the next page comes: another challenge would make this answer worthless
+    } catch (error) {
       // Cancelled, timed out, or without a passkey: browsers don't tell pages which.
-      note.textContent = form.dataset.failed;
+      note.textContent = (error instanceof Refused && error.message) || form.dataset.failed;
       note.hidden = false;
+      isAsking = false;
     }
-    isAsking = false;
   });
+  addEventListener("pageshow", () => (isAsking = false));
 }
 
 if (isSupported) {

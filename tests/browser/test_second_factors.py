@@ -84,3 +84,12 @@ def test_an_app_and_a_passkey_open_an_account(signed_in: SignedIn, live_site: Si
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/desk/")
     assert watch.wrong == []
+    watch.stop()
+
+    # What the server says of a refusal is shown: here, that a new passkey needs a new proof of who asks for it.
+    page.goto("/account/security/passkeys/new/")
+    page.get_by_label("Name").fill("Phone")
+    refusal = "Reload the page and try again."
+    page.route("**/options/", lambda route: route.fulfill(status=409, json={"message": refusal}))
+    page.get_by_role("button", name="Add passkey").click()
+    expect(page.get_by_role("alert")).to_have_text(refusal)
