@@ -10,8 +10,14 @@ import { wipeOthers } from "./keep.js";
 function startMenus() {
   const menus = document.querySelectorAll("details[data-menu]");
   document.addEventListener("click", (event) => {
-    for (const menu of menus) if (menu.open && !menu.contains(event.target)) menu.open = false;
+    for (const menu of menus) if (isElsewhere(menu, event.target)) menu.open = false;
   });
+  for (const menu of menus) {
+    // An open menu would cover what has the focus after it. When the window loses it, nothing is named that gets it.
+    menu.addEventListener("focusout", ({ relatedTarget }) => {
+      if (relatedTarget && isElsewhere(menu, relatedTarget)) menu.open = false;
+    });
+  }
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const menu of menus) {
@@ -21,6 +27,11 @@ function startMenus() {
       }
     }
   });
+}
+
+// A dialog that an entry opens gives the focus back to it.
+function isElsewhere(menu, target) {
+  return !menu.contains(target) && !target.closest("dialog");
 }
 
 // After a refused form the first wrong field has the focus, however far below, and in a section that was closed.

@@ -41,7 +41,7 @@ def test_a_made_up_appearance_is_no_appearance(signed_in: SignedIn) -> None:
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_the_menu_closes_by_escape_and_by_a_click_elsewhere(signed_in: SignedIn) -> None:
+def test_the_menu_closes_by_escape_by_a_click_elsewhere_and_when_the_focus_leaves_it(signed_in: SignedIn) -> None:
     page = signed_in(make_user("max"))
     page.goto("/desk/")
     menu = page.locator(".menu")
@@ -51,6 +51,12 @@ def test_the_menu_closes_by_escape_and_by_a_click_elsewhere(signed_in: SignedIn)
     expect(menu.locator("summary")).to_be_focused()
     menu.locator("summary").click()
     page.locator("h1").click()
+    expect(menu).not_to_have_attribute("open", "")
+    menu.locator("summary").click()
+    page.keyboard.press("Tab")
+    expect(menu).to_have_attribute("open", "")
+    menu.get_by_role("button", name="Sign out").focus()
+    page.keyboard.press("Tab")
     expect(menu).not_to_have_attribute("open", "")
 
 
