@@ -19,26 +19,33 @@ async function sendKept() {
   return lost;
 }
 
+// Returns whether the form was sent.
+async function leave(form) {
+  const lost = await sendKept();
+  const yes =
+    lost === 0 ||
+    (await ask({
+      title: say("sign_out_title"),
+      text: say("sign_out_text"),
+      yes: say("sign_out_yes"),
+      no: say("sign_out_no"),
+      danger: true,
+    }));
+  if (!yes) return false;
+  closeStore();
+  form.submit();
+  return true;
+}
+
 export function startSignOut() {
   for (const form of document.querySelectorAll("form[data-sign-out]")) {
-    let isReady = false;
+    let isBusy = false;
     form.addEventListener("submit", async (event) => {
-      if (isReady) return;
       event.preventDefault();
-      const lost = await sendKept();
-      const yes =
-        lost === 0 ||
-        (await ask({
-          title: say("sign_out_title"),
-          text: say("sign_out_text"),
-          yes: say("sign_out_yes"),
-          no: say("sign_out_no"),
-          danger: true,
-        }));
-      if (!yes) return;
-      isReady = true;
-      closeStore();
-      form.submit();
+      if (isBusy) return;
+      isBusy = true;
+      isBusy = await leave(form);
     });
+    addEventListener("pageshow", () => (isBusy = false));
   }
 }

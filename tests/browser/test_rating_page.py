@@ -308,8 +308,9 @@ def test_signing_out_asks_when_the_answers_cannot_be_sent(page: Page) -> None:
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
     page.locator(".menu > summary").click()
-    page.get_by_role("button", name="Sign out").click()
-    page.get_by_role("button", name="Stay signed in").click()
+    page.get_by_role("button", name="Sign out").dblclick()
+    page.get_by_role("button", name="Stay signed in").press("Enter")
+    expect(page.get_by_role("button", name="Sign out")).to_be_focused()
     assert page.evaluate(KEPT) == 1
     assert "/work/" in page.url
 
