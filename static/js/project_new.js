@@ -1,7 +1,6 @@
 // Fills in the address of a new project from its name, until somebody types an address. Without a script the server does.
 const form = document.querySelector("[data-new-project]");
 const [name, slug] = [form.elements.name, form.elements.slug];
-let derived = slug.value;
 
 // The same letters as in the server's LETTERS.
 const LETTERS = {
@@ -15,6 +14,8 @@ function derive(text) {
   return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 50).replace(/^-+|-+$/g, "");
 }
 
+// Where a refused form comes back, an address that somebody typed is not the one of the name.
+let derived = derive(name.value);
 name.addEventListener("input", () => {
   if (slug.value !== derived) return;
   derived = derive(name.value);

@@ -38,10 +38,13 @@ def test_from_a_fresh_site_to_a_copied_invitation(signed_in: SignedIn) -> None:
     name, address = page.get_by_label("Name"), page.get_by_label("Address")
     name.press_sequentially("Über die Größe 2!")
     expect(address).to_have_value("ueber-die-groesse-2")
-    # An address that somebody typed stays.
-    address.fill("size")
+    # An address that somebody typed stays, in a refused form too.
+    address.fill("my size")
+    page.get_by_role("button", name="Create project").click()
+    expect(address).to_be_focused()
     name.fill("Something else")
-    expect(address).to_have_value("size")
+    expect(address).to_have_value("my size")
+    address.fill("size")
     page.get_by_label("Start from").select_option("Generated questions (QAScore)")
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile("/p/size/"))
