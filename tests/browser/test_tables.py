@@ -100,6 +100,10 @@ def test_a_phone_shows_charts_whole_and_marks_tables_that_go_on(
     )
     assert "-14px" in at_start
     assert "-14px" not in table.evaluate(SHADOW).split("inset")[0]
+    # In Arabic a table begins at the right, and goes on to the left.
+    table.evaluate("(e) => { document.documentElement.dir = 'rtl'; e.scrollLeft = 0; }")
+    page.wait_for_function("(e) => !getComputedStyle(e).boxShadow.includes('-14px')", arg=table.element_handle())
+    assert " 14px" in table.evaluate(SHADOW)
 
 
 def test_forced_colours_mark_tables_that_go_on(signed_in: SignedIn, manager: Membership, evaluation: str) -> None:
@@ -136,10 +140,15 @@ def test_the_hint_of_a_column_is_beside_the_last_line_of_its_heading(
 
 
 @WITH_WIDE_FONT
-def test_a_phone_breaks_no_word_of_a_table(signed_in: SignedIn, manager: Membership, evaluation: str) -> None:
+def test_a_phone_breaks_no_word_of_a_table_and_shows_large_texts_whole(
+    signed_in: SignedIn, manager: Membership, evaluation: str
+) -> None:
     scores = evaluation.replace("studies", "scores").rpartition("/")[0].rpartition("/")[0]
     for path in (evaluation, f"{scores}/"):
         assert open_page(signed_in, manager, path, PHONE).evaluate(BROKEN_WORDS) == []
+    page = open_page(signed_in, manager, f"/p/{manager.project.slug}/batches/1/results/", PHONE)
+    page.evaluate("document.documentElement.style.fontSize = '150%'")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_long_names_and_ids_make_no_row_of_a_list_tall_on_a_phone(
