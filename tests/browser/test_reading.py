@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.open_batches import add_hit, open_batch
+from tests.browser.accessibility_tree import read_node
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import expect_lit, start, wait_for_keys
@@ -103,7 +104,7 @@ def phone(signed_in: SignedIn, annotator: Membership) -> Page:
     return signed_in(annotator.user, viewport=PHONE, has_touch=True)
 
 
-def test_the_width_is_dragged_or_set_by_keys_and_is_there_at_once_the_next_time(
+def test_the_width_is_dragged_or_set_by_keys_or_buttons_and_is_there_at_once_the_next_time(
     wide: Page, annotator: Membership
 ) -> None:
     show(annotator.project, wide)
@@ -135,6 +136,14 @@ def test_the_width_is_dragged_or_set_by_keys_and_is_there_at_once_the_next_time(
     edge.dblclick()
     expect(edge).to_have_attribute("aria-valuenow", "44")
     assert measure_width(wide) == usual
+    wider, narrower = (wide.get_by_role("button", name=f"{way} passage") for way in ("Wider", "Narrower"))
+    narrower.click()
+    assert measure_width(wide) == pytest.approx(1440 * 0.4, abs=2)
+    for _ in range(8):
+        wider.click()
+    expect(wider).to_have_attribute("aria-disabled", "true")
+    assert measure_width(wide) == pytest.approx(1440 - 28 * 16, abs=2), "the answers keep their room"
+    edge.dblclick()
     assert "passage_width" not in {cookie["name"] for cookie in wide.context.cookies()}
 
 
@@ -146,6 +155,7 @@ def test_the_text_size_has_five_steps_and_stays_after_a_reload(wide: Page, annot
         larger.click()
         sizes.append(measure_size(wide))
     assert sizes == sorted({*sizes})
+    assert "description" not in read_node(larger), "a tooltip is not read out after a name that says the same"
     expect(larger).to_have_attribute("aria-disabled", "true")
     wide.keyboard.press("Enter")
     assert measure_size(wide) == sizes[-1]

@@ -1,12 +1,12 @@
 // The width of the passage and the size of all texts. A cookie remembers both, so that the server draws the page with them.
 import { remember } from "../theme.js";
 
-const WIDTH = { least: 24, most: 70, usual: 44, step: 2 }; // in per cent; reading.css has the same
+const WIDTH = { least: 24, most: 70, usual: 44, step: 2, leap: 4 }; // in per cent; reading.css has the same
 const SIZE = { most: 5, usual: 2 };
 
 export function startLook({ details, columns, edge, say }) {
   startSize(details, say);
-  if (edge) startWidth(edge, columns);
+  if (edge) startWidth({ edge, columns, buttons: [...details.querySelectorAll("[data-widen]")] });
 }
 
 function startSize(details, say) {
@@ -33,20 +33,31 @@ function startSize(details, say) {
   show();
 }
 
-function startWidth(edge, columns) {
+// The edge is dragged, or moved by keys; the buttons are for those who can press and not drag.
+function startWidth({ edge, columns, buttons }) {
   let width = within(WIDTH.least, Number(columns.dataset.width) || WIDTH.usual, WIDTH.most);
+  const show = () => {
+    edge.setAttribute("aria-valuenow", width);
+    for (const button of buttons) {
+      const isEnd = width === (button.dataset.widen < 0 ? WIDTH.least : WIDTH.most);
+      button.setAttribute("aria-disabled", String(isEnd));
+    }
+  };
   const set = (to) => {
     width = within(WIDTH.least, Math.round(to / WIDTH.step) * WIDTH.step, WIDTH.most);
     columns.style.removeProperty("--passage-width");
     columns.dataset.width = width;
-    edge.setAttribute("aria-valuenow", width);
+    show();
     remember("passage_width", width === WIDTH.usual ? "" : width);
   };
+  for (const button of buttons) {
+    button.addEventListener("click", () => set(width + Number(button.dataset.widen) * WIDTH.leap));
+  }
   const percentAt = (x) => {
     const box = columns.getBoundingClientRect();
     return ((isMirrored(columns) ? box.right - x : x - box.left) / box.width) * 100;
   };
-  edge.setAttribute("aria-valuenow", width);
+  show();
   edge.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     event.preventDefault(); // dragging must not select text
