@@ -1,8 +1,10 @@
-// On every page: appearance, menus that close, confirmation of acts that cannot be undone, previews, local times, a safe sign-out.
+// On every page: appearance, menus that close, confirmation of acts that cannot be undone, forms sent once, previews, local times, a safe
+// sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
 import { startCopying } from "./copy.js";
 import { startPreviews } from "./previews.js";
+import { startSending } from "./sending.js";
 import { startSignOut } from "./signout.js";
 import { startTimes } from "./times.js";
 import { wipeOthers } from "./keep.js";
@@ -46,6 +48,7 @@ startTheme();
 startTimes();
 startMenus();
 startConfirm();
+startSending();
 startPreviews();
 startCopying();
 startSignOut();

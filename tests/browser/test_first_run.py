@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from projects.accounts import first_owner
 from projects.models import Project, User
@@ -30,6 +30,20 @@ def create_owner(page: Page) -> None:
     expect(page.get_by_role("heading", name="New project")).to_be_visible()
 
 
+def press_twice_on_a_slow_network(button: Locator) -> None:
+    """The second answer would be that the address is taken."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    button.page.route("**/projects/new/", hold)
+    button.evaluate("(button) => { button.click(); setTimeout(() => button.click(), 100); }")
+    button.page.wait_for_timeout(400)
+    held.pop().continue_()
+    assert held == []
+
+
 def test_from_a_fresh_site_to_a_copied_invitation(signed_in: SignedIn) -> None:
     assert not User.objects.exists()
     page = signed_in(None, viewport=WIDE)
@@ -46,7 +60,7 @@ def test_from_a_fresh_site_to_a_copied_invitation(signed_in: SignedIn) -> None:
     expect(address).to_have_value("my size")
     address.fill("size")
     page.get_by_label("Start from").select_option("Generated questions (QAScore)")
-    page.get_by_role("button", name="Create project").click()
+    press_twice_on_a_slow_network(page.get_by_role("button", name="Create project"))
     page.wait_for_url(re.compile("/p/size/"))
     assert Project.objects.get().rubrics.get().preset == "qascore"
     page.goto("/p/size/people/invitations/new/")
