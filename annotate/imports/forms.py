@@ -103,13 +103,15 @@ class ReadingForm(forms.Form):
         return DELIMITERS[self.cleaned_data["delimiter"]][1]
 
     def show_detected(self, preview: Preview) -> None:
-        """Name the detected value beside each automatic choice."""
+        """Name the detected value beside each automatic choice, and ask for nothing that the format doesn't have."""
+        for name in ("encoding", "delimiter"):
+            if not getattr(preview, name):
+                del self.fields[name]
         delimiter = next((words for words, sign in DELIMITERS.values() if sign and sign == preview.delimiter), "")
         found = {"encoding": preview.encoding.upper(), "delimiter": delimiter, "decimal": MARKS[preview.decimal]}
         for name, detected in found.items():
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            if detected and not self[name].value():
+            field = self.fields.get(name)
+            if isinstance(field, forms.ChoiceField) and detected and not self[name].value():
                 others = [choice for choice in field.widget.choices if choice[0]]
                 field.choices = [("", f"{DETECT} ({detected})"), *others]
 

@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import orjson
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -42,6 +43,15 @@ def write_csv(found: list[dict[str, str]], delimiter: str = ",") -> bytes:
     writer.writeheader()
     writer.writerows(found)
     return stream.getvalue().encode()
+
+
+def write_xlsx(found: list[dict[str, str]]) -> bytes:
+    book = openpyxl.Workbook()
+    for row in [list(found[0]), *(list(each.values()) for each in found)]:
+        book.worksheets[0].append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
 
 
 def write_mocha(n: int = 3) -> bytes:

@@ -1,5 +1,6 @@
 """Importing on the pages: choose a file, map its columns, validate, import; only managers."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +16,7 @@ from projects.importing.fields import FIELDS, GROUPS
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.rubric.rubrics import create_rubric
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
-from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv, write_mocha
+from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv, write_mocha, write_xlsx
 from tests.factories import make_batch
 from tests.page_reader import condense
 from tests.previews import find_seal
@@ -192,6 +193,22 @@ def test_points_are_suggested_by_the_scale_of_each_column(pages: Pages, project:
     page = pages.show(pages.upload(content.encode(), "judged.csv", kind="judgments"))
     # A kind of error may be called “none”, but an answer of good to bad is none where it is called so.
     assert "good=4 fair=3 bad=1 none= yes=1 no=0 n/a=missing off topic= wrong fact=" in page
+
+
+def test_the_form_asks_only_for_what_the_format_has(pages: Pages) -> None:
+    """An Excel file has cells, not bytes and delimiters: nobody should look for the right encoding of one."""
+    table = rows()
+    objects = "\n".join(json.dumps(row) for row in table).encode()
+    for name, content, asked in (
+        ("answers.csv", write_csv(table), ["format", "encoding", "delimiter", "decimal"]),
+        ("answers.jsonl", objects, ["format", "encoding", "decimal"]),
+        ("answers.xlsx", write_xlsx(table), ["format", "decimal"]),
+    ):
+        job = pages.upload(content, name)
+        look = pages.client.get(pages.url("import-show", job.number)).context["file_preview"]
+        assert list(look.reading.fields) == asked, name
+        pages.choose(job)
+        assert pages.work(job).state == State.DONE, job.error
 
 
 def test_an_encoding_that_is_not_guessed_can_be_chosen_on_the_page(pages: Pages) -> None:
