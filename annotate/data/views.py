@@ -49,7 +49,7 @@ def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
         "lengths": [(line, line.averages(unit)) for line in fetch_lengths(project)] if unit else [],
         "datasets": list(table.by_dataset()),
         "can_manage": request.membership.can_manage,
-        "imports": project.imports.select_related("requested_by__user")[:5] if request.membership.can_manage else [],
+        "imports": project.imports.select_related("requested_by")[:5] if request.membership.can_manage else [],
     }
     return render(request, "annotate/data/overview.html", context)
 

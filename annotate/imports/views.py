@@ -63,7 +63,7 @@ LEFT_OUT_LABELS = {
 @never_cache
 @require_safe
 def import_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    imports = project.imports.select_related("requested_by__user", "batch")
+    imports = project.imports.select_related("requested_by", "batch")
     page = paginate(request, imports)
     return render(request, "annotate/imports/list.html", {"page": page})
 

@@ -349,6 +349,12 @@ def test_who_may_import(
     assert Client().get(gets[0]).status_code == 302
 
 
+def test_the_list_names_who_imported_as_every_other_page_names_an_actor(pages: Pages, manager: Membership) -> None:
+    pages.upload(write_csv(rows()))
+    page = condense(pages.client.get(pages.url("import-list")).content.decode())
+    assert f"<code>{manager.pseudonym}</code> (you)" in page
+
+
 def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
     pages: Pages, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
