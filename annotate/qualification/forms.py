@@ -17,7 +17,7 @@ from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
 from annotate.qualification.design import bounds
 from annotate.qualification.items_from_file import LIMITS, read_range
-from measures.rubric import format_plain_number
+from measures.rubric import ScaleKind, format_plain_number
 from projects.errors import Refused
 from projects.importing import Options
 from projects.importing.limits import MIB
@@ -169,11 +169,11 @@ class ItemForm(forms.Form):
         self.criteria = criteria
         self.item = item
         for criterion in criteria:
-            low, high = format_plain_number(criterion.scale.low), format_plain_number(criterion.scale.high)
+            expected = describe_expected(criterion)
             self.fields[f"expected_{criterion.key}"] = forms.CharField(
                 label="Correct rating" if len(criteria) == 1 else f"Correct rating: {criterion.name}",
                 max_length=40,
-                help_text=f"From {low} to {high}: a number, or a range such as 4-5.",
+                help_text=f"{expected[:1].upper()}{expected[1:]}.",
             )
         order = ["purpose", "passage_title", "passage_text", "question", "references", "answer"]
         self.order_fields([*order, *(f"expected_{each.key}" for each in criteria), "tolerance", "explanation"])
@@ -237,6 +237,14 @@ class ItemForm(forms.Form):
         if self.item is not None and "references" not in self.changed_data:
             spec = replace(spec, references=read_spec(self.item).references)
         return spec
+
+
+def describe_expected(criterion: CriterionOnPage) -> str:
+    """Return what a correct rating on this criterion may be, with a range on its own scale as the example."""
+    scale = criterion.scale
+    near = scale.high - (1 if scale.kind is ScaleKind.ORDINAL else (scale.high - scale.low) / 4)
+    low, near_high, high = map(format_plain_number, (scale.low, near, scale.high))
+    return f"from {low} to {high}: a number, or a range such as {near_high}-{high}"
 
 
 class FileForm(ReadingForm):

@@ -19,7 +19,7 @@ from annotate.imports.preview import hash_columns
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file
 from annotate.qualification.design_views import fetch_test
-from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
+from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm, describe_expected
 from annotate.rating.form_parts import Prefill
 from annotate.rating.page import site_urls
 from projects.access import ProjectRequest, Right, requires
@@ -267,6 +267,8 @@ def _render_file(
 ) -> HttpResponse:
     if kept is not None:
         form.keep()
+    if mapping is not None:
+        form.show_detected(mapping.preview)
     context = {
         "form": form,
         "kept": kept,
@@ -274,7 +276,7 @@ def _render_file(
         "refusal": refusal.as_dict() if refusal else None,
         "mapping": mapping,
         "columns_id": hash_columns(mapping.preview.columns) if mapping else "",
-        "criteria": find_quality_criteria(test.rubric),
+        "criteria": [(each, describe_expected(each)) for each in find_quality_criteria(test.rubric)],
     }
     has_errors = refusal or form.errors or (mapping is not None and mapping.errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if has_errors else HTTPStatus.OK

@@ -235,6 +235,7 @@ def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Projec
     page = post(client, address, 422, file=SimpleUploadedFile("Fragen.csv", content.encode()))
     assert "no column “question” (found: Frage, Antwort, answer_2, Punkte); map one to it" in page
     assert "&lt;b&gt;Ann&lt;/b&gt;" in page
+    assert "auto-detect (semicolons)" in page
     assert '<option value="reference_9">Reference 9</option>' in page
     found = {name: re.search(f'name="{name}" value="([^"]+)"', page) for name in ("kept", "columns")}
     sent: dict[str, Any] = {name: match[1] for name, match in found.items() if match is not None}
@@ -261,6 +262,19 @@ def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Projec
     looked = post(client, address, 200, file=SimpleUploadedFile("a.csv", content.encode()), then="look")
     assert QualificationItem.objects.count() == 2
     assert looked.count('<option value="ignore" selected>') == 1
+
+
+def test_the_example_of_a_range_is_on_the_scale_of_its_criterion(project: Project, client: Client) -> None:
+    test = make_test(project, n_items=1, is_open=False)
+    error = {"name": "Kind of error", "kind": "ordinal", "low": 0, "high": 3, "used_for_quality": True}
+    fluency = {"name": "Fluency", "kind": "continuous", "low": 0, "high": 100, "used_for_quality": True}
+    test.rubric.criteria.create(key="error", position=1, level="nominal", **error)
+    test.rubric.criteria.create(key="fluent", position=2, level="interval", **fluency)
+    page = read_text(client, f"{TEST}items/file/")
+    assert "for <bdi>Correctness</bdi>, from 1 to 5: a number, or a range such as 4-5; required" in page
+    assert "for <bdi>Kind of error</bdi>, from 0 to 3: a number, or a range such as 2-3; required" in page
+    assert "for <bdi>Fluency</bdi>, from 0 to 100: a number, or a range such as 75-100; required" in page
+    assert "From 0 to 3: a number, or a range such as 2-3." in read_text(client, f"{TEST}items/new/")
 
 
 def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
