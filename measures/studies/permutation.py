@@ -446,7 +446,7 @@ def _find_value(moments: _Moments, is_used: npt.NDArray[np.bool_], reason: str) 
     if moments.has_equal_humans:
         return Undefined(reason="all human scores are equal")
     if moments.is_constant:
-        return Undefined(reason="all scores of the metric are equal")
+        return Undefined(reason="all scores are equal")
     if moments.level is CorrelationLevel.QUESTION and not is_used.any():
         return Undefined(reason="defined in no question")
     if moments.level is CorrelationLevel.NONE and moments.fixed[0].item() < LEAST_PAIRS:

@@ -135,7 +135,7 @@ def compare_system_pairs(
     found: dict[str, SoftAccuracy | Undefined] = {}
     for name, scores in grid.metrics.items():
         if is_constant(scores[:, is_used]):
-            found[name] = Undefined(reason="all scores of the metric are equal")
+            found[name] = Undefined(reason="all scores are equal")
             continue
         if has_no_order:
             found[name] = Undefined(reason="all human scores are equal")

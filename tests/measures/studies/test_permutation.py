@@ -100,7 +100,7 @@ def test_what_cannot_be_tested_is_said() -> None:
     human, one, other = draw_scores(np.random.default_rng(4), 4, 6)
     rng = np.random.default_rng(1)
     flat = permute(make_grid(human, one=one, flat=np.ones(human.shape), other=other), rng=rng)
-    assert flat.pairs["one", "flat"] == Undefined(reason="all scores of the metric are equal")
+    assert flat.pairs["one", "flat"] == Undefined(reason="all scores are equal")
     assert isinstance(flat.pairs["one", "other"], Permuted), "One constant metric takes nothing from the others."
     two: dict[str, Any] = {"one": one[:2], "other": other[:2]}
     for swap, level in (("systems", "none"), ("both", "none"), ("inputs", "system")):

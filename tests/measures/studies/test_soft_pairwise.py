@@ -96,11 +96,11 @@ def test_only_questions_of_all_systems_count_and_too_few_are_said() -> None:
 
 def test_a_metric_of_equal_scores_is_undefined_and_the_others_are_not() -> None:
     found = compare(make_grid(HUMAN, flat=np.ones(HUMAN.shape), m=METRIC))
-    assert found.metrics["flat"] == Undefined(reason="all scores of the metric are equal")
+    assert found.metrics["flat"] == Undefined(reason="all scores are equal")
     assert read_one(found, "m").soft == 0.875
 
 
 def test_equal_human_scores_leave_every_metric_undefined() -> None:
     found = compare(make_grid(np.full(HUMAN.shape, 3.0), flat=np.ones(HUMAN.shape), m=METRIC))
-    assert found.metrics["flat"] == Undefined(reason="all scores of the metric are equal")
+    assert found.metrics["flat"] == Undefined(reason="all scores are equal")
     assert found.metrics["m"] == Undefined(reason="all human scores are equal")

@@ -112,7 +112,7 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     table = find_table(made["soft"], "soft")
     assert table is not None
     assert "n = 6 pairs of 4 systems on 6 questions, at least 1 judgment of each answer;" in table.caption
-    assert rows(made["soft"], "soft")["Flat"] == [Missing("all scores of the metric are equal")] * 2
+    assert rows(made["soft"], "soft")["Flat"] == [Missing("all scores are equal")] * 2
     pair = permute(grid, rng=np.random.default_rng(1)).pairs["Near", "Far"]
     assert isinstance(pair, Permuted)
     assert [row for row in rows(made["significance"], "permutation")["Near"] if isinstance(row, float)] == [
