@@ -14,17 +14,24 @@ from measures.neural.learned import LearnedMetric, ModelSession
 from measures.neural.loading import load_cross
 from measures.patterns import Floats
 
-ORDERS = {
-    "ab": "the answer, then the other text",
-    "ba": "the other text, then the answer",
-    "mean": "the mean of both orders",
-}
 ACTIVATIONS = {
     "folder": "as the model's files say, or else the sigmoid",
     "sigmoid": "the sigmoid, from 0 to 1",
     "identity": "none: the output itself",
 }
 Pairs = list[tuple[str, str]]
+
+
+def name_orders(other: str) -> dict[str, str]:
+    """Return the orders in which a model can read an answer and the other text, which this names."""
+    return {
+        "ab": f"the answer, then the {other}",
+        "ba": f"the {other}, then the answer",
+        "mean": f"the mean of both orders of answer and {other}",
+    }
+
+
+REFERENCE_ORDERS, PASSAGE_ORDERS, QUESTION_ORDERS = map(name_orders, ("reference", "passage", "question"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +41,7 @@ class CrossEncoder(LearnedMetric):
     Both texts are stripped, and the longer one is cut until both fit.
     """
 
-    order: str = setting("ab", "which text comes first", choices=ORDERS)
+    order: str = setting("ab", "which text comes first", choices=REFERENCE_ORDERS)
     activation: str = setting("folder", "function of the output", choices=ACTIVATIONS)
 
     kinds: ClassVar[tuple[Kind, ...]] = ("cross",)
@@ -51,7 +58,7 @@ class CrossEncoder(LearnedMetric):
 
     @property
     def variant(self) -> str:
-        return f"{ORDERS[self.order]}, best reference"
+        return f"{REFERENCE_ORDERS[self.order]}, best reference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +75,7 @@ class Sas(CrossEncoder):
 class PassageCrossEncoder(CrossEncoder):
     """The output of a cross-encoder for a passage and an answer, such as a model of entailment or faithfulness."""
 
-    order: str = setting("ba", "which text comes first", choices=ORDERS)
+    order: str = setting("ba", "which text comes first", choices=PASSAGE_ORDERS)
 
     needs: ClassVar[tuple[str, ...]] = ("passages",)
 
@@ -77,14 +84,14 @@ class PassageCrossEncoder(CrossEncoder):
 
     @property
     def variant(self) -> str:
-        return f"{ORDERS[self.order]}, with the passage"
+        return PASSAGE_ORDERS[self.order]
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionCrossEncoder(CrossEncoder):
     """The output of a cross-encoder for a question and an answer, such as a model of relevance."""
 
-    order: str = setting("ba", "which text comes first", choices=ORDERS)
+    order: str = setting("ba", "which text comes first", choices=QUESTION_ORDERS)
 
     needs: ClassVar[tuple[str, ...]] = ("questions",)
 
@@ -93,7 +100,7 @@ class QuestionCrossEncoder(CrossEncoder):
 
     @property
     def variant(self) -> str:
-        return f"{ORDERS[self.order]}, with the question"
+        return QUESTION_ORDERS[self.order]
 
 
 class _CrossEncoderSession(ModelSession):

@@ -76,3 +76,13 @@ def test_a_model_with_several_outputs_is_refused(registered_models: TinyModels) 
     with pytest.raises(Broken, match="has 2 outputs"):
         score("sas", ["a"], [["a"]], model=model)
     assert "is an encoder of texts" in make("sas", model=registered_models.register("bert")).lacks()
+
+
+def test_the_order_is_said_with_the_names_of_both_texts() -> None:
+    variants = {name: make(name).variant for name in ("sas", "passage_cross_encoder", "question_cross_encoder")}
+    assert variants == {
+        "sas": "the answer, then the reference, best reference",
+        "passage_cross_encoder": "the passage, then the answer",
+        "question_cross_encoder": "the question, then the answer",
+    }
+    assert make("sas", order="mean").variant == "the mean of both orders of answer and reference, best reference"
