@@ -116,8 +116,8 @@ def warn_of_no_order(criterion: CriterionInUse) -> str:
         return ""
     return (
         f"“{criterion.name}” is nominal: its points are categories without an order, so means, medians, z scores and "
-        "correlations of them are meaningless. Report its nominal alpha and, from Human scores, how often each "
-        "category was chosen."
+        "correlations of them are meaningless. Report its nominal alpha (Agreement) and how often each category was "
+        "chosen (Human scores)."
     )
 
 

@@ -55,6 +55,9 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
     rule, by = _read_rule(form, gold)
+    if not scope.criterion.has_order:
+        # Categories have no gold score by any rule.
+        del form.fields["rule"]
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
         context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}

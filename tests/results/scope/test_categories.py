@@ -246,6 +246,7 @@ def test_human_scores_count_categories_in_place_of_means(
     }
     for title in ("Mean gold score", "Mean std. dev.", "Comparison of aggregation methods", "Score distribution"):
         assert [title in page for page in pages.values()] == [True, False], title
+    assert ['<select name="rule"' in page for page in pages.values()] == [True, False], "no rule gives them a score"
     found = read_page(pages["error"])
     # Of the two annotators, one took the first candidate, of “good”, to be off topic.
     columns = ("Source", "Ratings", "0", "1", "2", "3 Off topic")
