@@ -45,7 +45,7 @@ GLOSSARY = {
         "chance.",
     ),
     "exact-agreement": Entry(
-        "Exact agreement",
+        "Exact agreement of two annotators",
         "Share of the shared candidates to which both annotators gave the same rating.",
     ),
     "kappa": Entry(
@@ -133,6 +133,10 @@ GLOSSARY = {
         "Two-sided p-value, corrected for the number of pairs by Holm's method.",
     ),
     # Sample-size planner
+    "plan-basis": Entry(
+        "Basis",
+        "Whether the study is simulated from ratings that candidates have, or with more of them, which are modelled.",
+    ),
     "ci-width": Entry(
         "Width of the 95 % CI",
         "Expected distance between the ends of alpha's interval in a study of this size.",

@@ -28,7 +28,7 @@ def _tabulate_choices(project: Project, choices: Sequence[Choice], basis: str, w
     cost = [Column("cost", f"Cost ({CURRENCY})", "number", 2)] if project.is_paid else []
     columns = [
         Column("judgments", "Judgments per candidate", "count"),
-        Column("basis", "Basis"),
+        Column("basis", "Basis", hint="plan-basis"),
         Column("candidates", "Candidates", "count"),
         Column("ratings", "Judgments", "count"),
         Column("hits", "HITs", "count"),

@@ -28,6 +28,10 @@ def test_an_entry_is_one_sentence(key: str, entry: Entry) -> None:
     assert entry.term
 
 
+def test_two_kinds_of_exact_agreement_have_two_names() -> None:
+    assert len({entry.term for entry in GLOSSARY.values() if "xact agreement" in entry.term}) == 2
+
+
 def test_templates_use_every_entry_and_no_other() -> None:
     # Columns of tables name their entries in the code.
     code = "\n".join(path.read_text(encoding="utf-8") for path in (settings.BASE_DIR / "results").rglob("*.py"))
