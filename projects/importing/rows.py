@@ -22,6 +22,7 @@ PAIR_NOT_HIGHER = (
     "excluded from metric accuracy."
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
+NO_ANSWER = "is empty; for a missing answer write a text such as “(no answer)”"
 NO_SCORES = (
     "The file has no scores to import as judgments: no list of scores, as under metadata.scores in MOCHA's format, "
     "and no column with one annotator's scores. A mean score alone is kept as metadata."
@@ -116,7 +117,7 @@ class CandidateRows(QuestionRows):
         value = record.get(column)
         if value is None or value == "":
             if self.options.second_reference_below is None:
-                self.notes.problem(line, column, "is empty")
+                self.notes.problem(line, column, NO_ANSWER)
             return None
         return self.values.text(value, column, line)
 

@@ -79,7 +79,7 @@ def test_wrong_rows_can_be_skipped_and_are_listed_and_counted(pages: Pages, proj
     lines = b"".join(listed.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert lines[0].startswith("line,what_is_wrong,")
     assert [line.split(",")[:2] for line in lines[1:]] == [
-        ["5", "candidate: is empty"],
+        ["5", "candidate: is empty; for a missing answer write a text such as “(no answer)”"],
         ["7", "question: is empty"],
         ["10", "question: is empty"],
     ]
