@@ -43,6 +43,15 @@ function startErrors() {
   wrong?.focus();
 }
 
+// Below a long list that scrolls, how many of its boxes are ticked.
+function startTicked() {
+  document.addEventListener("change", (event) => {
+    const list = event.target.closest?.("fieldset");
+    const count = list?.querySelector("[data-ticked] output");
+    if (count) count.textContent = list.querySelectorAll("input:checked").length.toLocaleString("en");
+  });
+}
+
 if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
 startTheme();
 startTimes();
@@ -53,3 +62,4 @@ startPreviews();
 startCopying();
 startSignOut();
 startErrors();
+startTicked();

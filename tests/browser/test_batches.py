@@ -13,7 +13,14 @@ from projects.models import Membership, Project
 from tests.browser import looks
 from tests.browser.axe import serious_faults
 from tests.browser.conftest import SignedIn
-from tests.factories import make_corpus, make_membership
+from tests.factories import (
+    make_candidates,
+    make_corpus,
+    make_dataset,
+    make_membership,
+    make_passage,
+    make_question,
+)
 
 PLANNED = (
     "judgments=2&hit_size=10&time_limit_minutes=60&seed=0&order=breadth&priority=0&kind=full"
@@ -106,3 +113,20 @@ def test_the_plan_works_without_javascript(project: Project, manager: Membership
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(".page-head .status")).to_have_text("closed")
     assert Batch.objects.get().state == Batch.State.CLOSED
+
+
+def test_the_number_of_ticked_sources_follows_the_boxes(
+    signed_in: SignedIn, project: Project, manager: Membership
+) -> None:
+    question = make_question(make_passage(make_dataset(project)))
+    for n in range(30):
+        make_candidates(question, source=f"system {n:02}")
+    page = signed_in(manager.user)
+    page.goto(f"/p/{project.slug}/batches/new/")
+    sources = page.get_by_role("group", name="Sources")
+    expect(sources).to_contain_text("0 of 30 ticked")
+    page.get_by_label("system 07 (1)").check()
+    page.get_by_label("system 29 (1)").check()
+    expect(sources).to_contain_text("2 of 30 ticked")
+    page.get_by_label("system 07 (1)").uncheck()
+    expect(sources).to_contain_text("1 of 30 ticked")

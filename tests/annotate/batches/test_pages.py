@@ -450,3 +450,17 @@ def test_the_sources_to_tick_are_in_order_whatever_their_capital_letters(project
         make_candidates(question, source=source)
     offered = [label for _value, label in NewBatchForm(project).fields["sources"].choices]  # type: ignore[attr-defined]
     assert offered == ["not given (1)", "GPT (1)", "human (1)", "Longformer (1)", "mT5 (1)", "unified-qa (1)"]
+
+
+def test_a_long_list_that_scrolls_says_how_many_of_it_are_ticked(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    question = make_question(make_passage(make_dataset(project)))
+    for n in range(24):
+        make_candidates(question, source=f"system {n}")
+    client = client_of(manager)
+    assert "data-ticked" not in body(client, url("batch-new"))
+    make_candidates(question, source="system 24")
+    assert "<output>0</output> of 25 ticked" in condense(body(client, url("batch-new")))
+    again = client.get(url("batch-new"), {"sources": ["system 3", "system 24"], "hit_size": 10})
+    assert "<output>2</output> of 25 ticked" in condense(again.content.decode())
