@@ -50,3 +50,13 @@ def test_no_template_decides_it_alone() -> None:
         name = path.relative_to(folder).as_posix()
         found = re.findall(r"\w+\.user\.get_(?:username|full_name)", path.read_text())
         assert not found or name in own, f"{name}: {WITHOUT_NAMES}"
+
+
+def test_every_page_marks_the_acts_of_its_reader() -> None:
+    """Nobody knows their own pseudonym by heart."""
+    folder = settings.BASE_DIR / "templates"
+    for path in sorted(folder.rglob("*.html")):
+        text = path.read_text()
+        actors = set(re.findall(r"{{ (\w+\.(?:created|made|requested|settled)_by)(?:\.pseudonym)? }}", text))
+        marked = set(re.findall(r"{{ (\w+\.\w+_by)\|you_if:membership }}", text))
+        assert actors <= marked, f"{path.relative_to(folder)}: {actors - marked}"
