@@ -30,7 +30,7 @@ def column(context: dict[str, Any], key: str, label: str, kind: str = "", hint: 
         format_html(' aria-sort="{}"', direction) if direction else "",
         query.urlencode(),
         label,
-        draw_hint(context, hint or label, says) if hint or says else "",
+        format_html(" {}", draw_hint(context, hint or label, says)) if hint or says else "",
     )
 
 

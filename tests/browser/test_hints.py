@@ -10,6 +10,14 @@ from tests.factories import make_batch, make_corpus
 
 NARROWEST = {"width": 320, "height": 256}
 
+BELOW_THEIR_LABEL = """(labels) => labels.filter((label) => {
+  const range = document.createRange();
+  range.selectNodeContents(label.firstChild);
+  const line = [...range.getClientRects()].at(-1), hint = label.querySelector(".hint > span").getBoundingClientRect();
+  return hint.top >= line.bottom;
+}).map((label) => label.textContent.trim())"""
+"""JavaScript: the labels of figures whose hint has a line of its own."""
+
 
 @pytest.fixture
 def batch_page(owner: Membership) -> str:
@@ -62,3 +70,17 @@ def test_the_last_column_of_a_wide_table_is_explained_within_the_window(
     sentence = page.locator(f"#{button.get_attribute('popovertarget')}")
     expect(sentence).to_be_visible()
     expect(sentence).to_be_in_viewport(ratio=1)
+
+
+def test_a_narrow_figure_keeps_its_hint_beside_the_last_line_of_its_label(
+    signed_in: SignedIn, owner: Membership, batch_page: str
+) -> None:
+    page = signed_in(owner.user, viewport=PHONE)
+    page.goto(batch_page)
+    labels = page.locator(".stat-label:has(.hint)")
+    assert labels.count() > 1
+    for width in range(6, 12):
+        labels.evaluate_all(
+            "(found, width) => found.forEach((label) => { label.parentElement.style.flex = `0 0 ${width}rem`; })", width
+        )
+        assert labels.evaluate_all(BELOW_THEIR_LABEL) == [], width
