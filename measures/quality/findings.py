@@ -159,7 +159,7 @@ def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | Non
     if isinstance(known, Undefined):
         return None
     good, poor = _lowered(limits.known_good, limits.known_poor, crowd.known)
-    message = f"{known.n_yes} of {known.n} known answers were correct (good: {_percent(good)})."
+    message = f"{known.n_yes} of {known.n} known answers were correct (good threshold: {_percent(good)})."
     return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, message)
 
 
@@ -169,7 +169,7 @@ def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | 
         return None
     good, poor = _lowered(limits.degraded_good, limits.degraded_poor, crowd.degraded)
     lower = f"{degraded.n_lower} of {degraded.n} degraded answers were scored below their originals"
-    message = f"{lower} (good: {_percent(good)})."
+    message = f"{lower} (good threshold: {_percent(good)})."
     return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, message)
 
 
