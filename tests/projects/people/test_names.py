@@ -11,6 +11,7 @@ from projects.templatetags.people import name_for
 
 pytestmark = pytest.mark.django_db
 
+ACTOR = r"[\w.]+\.(?:actor|adjudicator|reviewer|(?:created|made|requested|settled)_by)"
 WITHOUT_NAMES = "the only names on a page of other people come from name_for"
 
 
@@ -57,6 +58,6 @@ def test_every_page_marks_the_acts_of_its_reader() -> None:
     folder = settings.BASE_DIR / "templates"
     for path in sorted(folder.rglob("*.html")):
         text = path.read_text()
-        actors = set(re.findall(r"{{ (\w+\.(?:created|made|requested|settled)_by)(?:\.pseudonym)? }}", text))
-        marked = set(re.findall(r"{{ (\w+\.\w+_by)\|you_if:membership }}", text))
+        actors = set(re.findall(rf"{{{{ ({ACTOR})(?:\.pseudonym(?:\|default:[^}}]+)?)? }}}}", text))
+        marked = set(re.findall(rf"{{{{ ({ACTOR})\|you_if:membership }}}}", text))
         assert actors <= marked, f"{path.relative_to(folder)}: {actors - marked}"
