@@ -23,8 +23,8 @@ def is_key(text: str) -> bool:
 
     Examples
     --------
-    >>> is_key("correctness"), is_key("2 wishes")
-    (True, False)
+    >>> is_key("correctness"), is_key("2 wishes"), is_key("k" * 40), is_key("k" * 41)
+    (True, False, True, False)
     """
     return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 

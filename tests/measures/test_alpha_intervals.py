@@ -81,3 +81,10 @@ def test_units_of_one_pattern_count_as_often_as_they_are() -> None:
 def test_undefined_with_its_reason(rows: list[tuple[list[int], list[int]]], reason: str) -> None:
     found = jackknife_alphas(Patterns.from_rows(rows), levels=["nominal"], by_group=True)
     assert found[Level.NOMINAL] == Undefined(reason=reason)
+
+
+def test_three_passages_are_enough() -> None:
+    rows = Patterns.from_rows([([1, 1], [0, 1, 2]), ([1, 2], [0, 1]), ([2, 2], [0, 1, 2])])
+    found = jackknife_alphas(rows, levels=["nominal"], by_group=True)[Level.NOMINAL]
+    assert not isinstance(found, Undefined)
+    assert found.low < found.high

@@ -36,7 +36,9 @@ def compare(items: pd.DataFrame, sources: str = "abc", **over: Any) -> list[Syst
 
 
 def test_figures_are_over_shared_questions() -> None:
-    items = make_items()
+    # A passage that one system alone has answered is in no pair.
+    alone = pd.DataFrame([("c", "8-0", 8, 4.0)], columns=["source", "question", "group", "value"])
+    items = pd.concat([make_items(), alone])
     found = compare(items)
     wide = items.pivot_table(index=["group", "question"], columns="source", values="value")
     assert [(one.first, one.second) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]

@@ -118,6 +118,8 @@ def test_straight_line() -> None:
     assert kinds(Figures(scale=scale_use(np.full(15, 3.0), low=1, high=5))) == set()
     everybody = replace(TYPICAL, value_shares=(0.02, 0.02, 0.92, 0.02, 0.02))
     assert kinds(Figures(scale=same), everybody) == set()
+    [alone] = find(Figures(scale=same), replace(TYPICAL, value_shares=()), DEFAULTS)
+    assert (alone.kind, "with even use of the scale: 20 %" in alone.message) == ("straight_line", True)
 
 
 def test_a_long_run_of_equal_scores() -> None:

@@ -69,10 +69,11 @@ def test_it_equals_enumeration_by_question_and_by_passage_also_without_a_passage
 
 def test_random_signs_come_near_to_all_and_are_drawn_once() -> None:
     human, one, other = draw_scores(np.random.default_rng(3), 6, 14)
-    found = compare(make_grid(human, one=one, other=other, same=human))
+    found = compare(make_grid(human, one=one, other=other, same=human, turned=-human))
     assert (found.is_exact, found.n_patterns) == (False, 1000)
-    expected = 1 - np.abs(enumerate_p(human, np.arange(14)) - enumerate_p(one, np.arange(14))).mean()
-    assert read_one(found, "one").soft == pytest.approx(expected, abs=0.02)
+    for name, scores in (("one", one), ("turned", -human)):
+        expected = 1 - np.abs(enumerate_p(human, np.arange(14)) - enumerate_p(scores, np.arange(14))).mean()
+        assert read_one(found, name).soft == pytest.approx(expected, abs=0.02)
     assert (read_one(found, "same").soft, read_one(found, "same").plain) == (1.0, 1.0), "The same signs on both sides."
 
 
