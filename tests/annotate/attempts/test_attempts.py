@@ -116,7 +116,10 @@ def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project,
     save(1, 2, 1000)
     attempt.refresh_from_db()
     answers = read_answers(attempt.draft, list_pages(attempt))
-    assert [each.values.get("correctness") for each in answers] == [5, None, 3, None]
+    assert [each.values for each in answers] == [{"correctness": 5}, {}, {"correctness": 3}, {}]
+    save(2, None, 2000)
+    attempt.refresh_from_db()
+    assert not any(each.values for each in read_answers(attempt.draft, list_pages(attempt))[1:])
     with pytest.raises(attempts.NoSuchPage, match="no page 3"):
         save(3, 1, 1000)
 
@@ -329,10 +332,10 @@ def test_a_test_that_pays_nothing_owes_nothing(project: Project, annotator: Memb
 
 
 def test_practice_can_be_repeated_and_never_qualifies(project: Project, annotator: Membership) -> None:
-    make_test(project, n_practice=3, cents=100)
+    make_test(project, n_practice=3, cents=100, time_limit_minutes=10)
     for n in (1, 2, 3):
         attempt = attempts.begin(annotator=annotator, purpose="practice")
-        assert (attempt.n, len(attempt.layout)) == (n, 3)
+        assert (attempt.n, len(attempt.layout), attempt.due_at) == (n, 3, None)
         answer(annotator, attempt)
         assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 3
     admission = find_admission(annotator)

@@ -4,6 +4,7 @@ import pytest
 
 from annotate.attempts import attempts
 from annotate.models import Batch, BatchAnnotator
+from annotate.onboarding import instructions
 from annotate.work import serving
 from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project
@@ -36,6 +37,14 @@ def test_annotators_read_the_version_that_their_work_is_done_under(
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CLOSED)
     assert "version 2" in client.get(f"/p/bridges/instructions/?hit={found}").content.decode()
     assert "version 3" in client.get("/p/bridges/instructions/").content.decode()
+
+
+def test_whoever_confirmed_the_version_of_a_batch_needs_no_newer_one(project: Project, annotator: Membership) -> None:
+    pinned = version(project, 2)
+    Instructions.objects.create(project=project, version=3, text="Nobody has read these.")
+    instructions.require_instructions(annotator, pinned)
+    with pytest.raises(instructions.InstructionsFirst):
+        instructions.require_instructions(annotator, None)
 
 
 @pytest.mark.parametrize("hit", ["", "x", "00000000-0000-0000-0000-000000000000", "%00"])

@@ -313,6 +313,13 @@ def test_the_page_counts_hits_and_ratings(
     assert f"You've submitted 1 HIT. {words}" in page.replace("&#x27;", "'")
 
 
+def test_an_open_hit_is_counted_for_whoever_has_it(
+    batch: Batch, annotator: Membership, other_annotator: Membership
+) -> None:
+    claim(other_annotator)
+    assert [consent.plan_withdrawal(each).has_open_hit for each in (annotator, other_annotator)] == [False, True]
+
+
 def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
     rate(annotator, 2)
     claim(annotator)

@@ -16,6 +16,7 @@ from projects.models import Candidate, Membership, Passage, Project, Question, R
 from projects.templatetags import ui_strings as ui_strings_tags
 from projects.web.cached_templates import include_cached
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
+from tests.annotate.submitted_work import expire
 from tests.page_reader import condense
 from tests.people import SignIn
 
@@ -115,7 +116,18 @@ def test_the_last_submit_leads_to_the_desk(assignment: Assignment, url: str, cli
     client = client_of(assignment.annotator)
     second = client.post(url, form())["Location"]
     assert client.post(second, form())["Location"] == "/p/bridges/desk/"
-    assert "rated everything" in client.get("/p/bridges/desk/").content.decode()
+    desk = client.get("/p/bridges/desk/").content.decode()
+    assert "rated everything" in desk
+    assert "Others finished this HIT first" not in desk
+
+
+def test_surplus_ratings_are_said_not_to_count(
+    assignment: Assignment, url: str, other_annotator: Membership, client_of: SignIn
+) -> None:
+    expire(assignment)
+    assert isinstance(serving.claim(other_annotator), uuid.UUID)
+    client = client_of(assignment.annotator)
+    assert "Others finished this HIT first" in client.get(client.post(url, form())["Location"]).content.decode()
 
 
 def test_the_second_of_two_clicks_hears_that_it_was_saved(assignment: Assignment, url: str, client_of: SignIn) -> None:

@@ -13,6 +13,7 @@ from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
+from annotate.payments import pending
 from annotate.quality import monitoring
 from annotate.quality.evidence import fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
 from annotate.quality.figures import PreparedScores, compute_figures
@@ -264,6 +265,10 @@ def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: 
     assignment = Assignment.objects.select_related("hit__batch").get(uuid=done)
     filled = revision_draft.prefill_form(assignment, newest(done))
     assert filled.values == {1: {"correctness": 2}, 2: {"correctness": 4}}
+    later = {"answers": {"2": {"correctness": [3, 2]}}}
+    revision_draft.save_draft(annotator=annotator, assignment_uuid=done, sent=later, of=key)
+    filled = revision_draft.prefill_form(assignment, newest(done))
+    assert filled.values == {1: {"correctness": 2}, 2: {"correctness": 3}}
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
@@ -285,6 +290,10 @@ def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membe
 
 def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, done: UUID) -> None:
     assert decisions.approve_overdue(project, after_days=0) == 0
+    Project.objects.update(approve_after_days=0)
+    work = fetch(done)
+    assert work.submitted_at is not None
+    assert pending.find_pending(work).until == work.submitted_at + timedelta(minutes=30)
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=31))
     assert decisions.approve_overdue(project, after_days=0) == 1
 
