@@ -233,11 +233,15 @@ def test_a_qualification_expires_and_attempts_count_from_zero(project: Project, 
 def test_what_is_revoked_stays_so_until_it_is_granted(
     project: Project, annotator: Membership, manager: Membership
 ) -> None:
-    make_test(project)
+    make_test(project, valid_days=30)
     take(annotator)
     granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert not is_qualified(annotator)
     assert "ended your qualification" in why(annotator)
+    Qualification.objects.update(until=timezone.now() - timedelta(days=1))
+    admission = find_admission(annotator)
+    assert admission is not None
+    assert not admission.has_expired
     with pytest.raises(Refused, match="ended your qualification"):
         attempts.begin(annotator=annotator)
     granting.grant(annotator=annotator, actor=manager, why="A mistake")

@@ -71,6 +71,9 @@ def test_it_comes_between_consent_and_work(
     stored = SurveyResponse.objects.get()
     assert stored.answers == {"1": 34, "2": "de", "3": "=1+1"}
     assert (stored.may_publish, stored.is_screened_out) == (True, False)
+    assert onboarding_consent.plan_withdrawal(annotator).may_be_published
+    SurveyResponse.objects.update(may_publish=False)
+    assert not onboarding_consent.plan_withdrawal(annotator).may_be_published
     send(client, survey, {"q1": "12", "q2": "fr"})
     assert SurveyResponse.objects.get().answers["1"] == 34
     assert client.get(url(project)).status_code == 302
