@@ -11,8 +11,10 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls import making
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire
+from annotate.controls.reserved_hits import RepeatableItems
 from annotate.controls.sampling import normalise
 from annotate.models import Assignment, Hit, Item, Judgment
+from annotate.places import ReservedItem
 from annotate.quality.evidence import find_quality_scale
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from measures.rubric_presets import CORRECTNESS
@@ -273,3 +275,14 @@ def test_categories_have_no_correct_rating_that_a_control_could_check(project: P
         alone = make_batch(project, controls=ControlPlan(known_per_hit=1))
         with pytest.raises(Refused, match="are categories without an order"):
             make_pool(batch=alone, actor=None)
+
+
+def test_no_repeat_is_beside_its_degraded_version_or_the_other_of_its_pair() -> None:
+    def repeat(made_from: int) -> ReservedItem:
+        return ReservedItem(question_id=1, control=Item.Control.REPEAT, made_from_id=made_from)
+
+    again = RepeatableItems(repeats=[repeat(n) for n in (1, 2, 3, 4)], pairs={2: 9, 3: 9})
+    degraded = ReservedItem(question_id=1, control=Item.Control.DEGRADED, made_from_id=1)
+    for seed in range(5):
+        drawn = again.draw_repeats(beside=[degraded], rng=random.Random(seed))
+        assert {item.made_from_id for item in drawn} in ({2, 4}, {3, 4})

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from annotate import places
 from annotate.models import Reservation
+from annotate.work import serving
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 
@@ -28,3 +29,9 @@ def test_a_reservation_is_prolonged_for_its_annotator_and_never_shortened(
     assert hours() == [3, 2]
     places.keep_until(annotator.pk, now + timedelta(hours=1))
     assert hours() == [3, 2]
+
+
+def test_reserved_places_count_toward_the_most_hits_of_a_batch(project: Project, annotator: Membership) -> None:
+    open_batch(project, n_hits=3, max_hits_per_annotator=2)
+    until = timezone.now() + timedelta(hours=1)
+    assert [serving.reserve_place(annotator, most=9, until=until) for _ in range(3)] == [True, True, False]
