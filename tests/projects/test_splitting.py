@@ -29,6 +29,7 @@ def test_whole_passages_come_nearest_to_the_shares(project: Project, dataset: Da
     split = plan.datasets[0]
     total = sum(split.n_candidates.values())
     assert (len(plan.assigned), total) == (40, 155)
+    assert split.shares["train"] == split.n_candidates["train"] / 155
     for name, share in SHARES.items():
         assert abs(split.n_candidates[name] - share / 100 * total) < 1, "sizes 1 to 7 can meet any share within one"
     assert not Passage.objects.exclude(split="").exists(), "planning writes nothing"

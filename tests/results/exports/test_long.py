@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
-from annotate.reviews.adjudication import adjudicate
+from annotate.reviews.adjudication import adjudicate, set_rule
 from config import env
 from measures.gold_scores import gold_scores
 from measures.rubric import Scale, ScaleKind
@@ -251,11 +251,11 @@ def test_points_and_a_slider_of_the_same_ends_are_two_scales(project: Project, m
         batch = judge(project, {candidate: {person: value}})
     slider = criteria_in_use(project, batch)[0]
     adjudicate(project=project, actor=manager, candidate=candidate, criterion=slider, value=5)
-    rows = [
-        [row[name] for name in ("scale_kind", "scale_low", "scale_high", "n", "mean", "adjudicated")]
-        for row in list_rows(project, "aggregated")
-    ]
-    assert rows == [["continuous", "1", "5", "1", "3.5", "5"], ["ordinal", "1", "5", "2", "3", ""]]
+    columns = ("scale_kind", "scale_low", "scale_high", "n", "mean", "adjudicated", "gold")
+    rows = [[row[name] for name in columns] for row in list_rows(project, "aggregated")]
+    assert rows == [["continuous", "1", "5", "1", "3.5", "5", "3.5"], ["ordinal", "1", "5", "2", "3", "", "3"]]
+    set_rule(project=project, actor=manager, wins=True)
+    assert [row["gold"] for row in list_rows(project, "aggregated")] == ["5", "3"]
 
 
 def test_a_choice_of_batches_and_criterion(project: Project) -> None:
