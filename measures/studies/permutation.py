@@ -376,8 +376,7 @@ def _standardise(values: Floats, is_there: npt.NDArray[np.bool_]) -> Floats:
 
 def _sum_by_unit(values: Floats, units: Ints) -> Floats:
     """Sum columns of one unit, shape (S, Q) to (S, G)."""
-    n_units = int(units.max(initial=-1)) + 1
-    return np.stack([np.bincount(units, row, n_units) for row in values])
+    return np.stack([np.bincount(units, row) for row in values])
 
 
 def _einsum(subscripts: str, *operands: Floats) -> Floats:

@@ -119,6 +119,8 @@ def test_where_alpha_is_undefined_so_is_its_interval() -> None:
     assert equal == Undefined(reason="all ratings are equal")
     assert lone == Undefined(reason="one unit only, for which alpha is always 0")
     assert group == Undefined(reason="one group only, so there is nothing to resample")
+    two = bootstrap(Patterns.from_rows([([4, 5], [0, 0, 0]), ([1, 2], [1, 1, 1])]), by_group=True)
+    assert not isinstance(two, Undefined)
 
 
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"confidence": 0}, {"confidence": 1}, {"level": "metric"}])

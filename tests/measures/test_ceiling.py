@@ -67,6 +67,7 @@ def test_the_same_raters_of_every_item_share_a_bias_that_is_no_error() -> None:
     assert found.reliability == pytest.approx(alpha)
     assert raise_reliability(found.single, k) == pytest.approx(alpha)
     assert compute(EQUAL, design="auto") == found
+    assert compute((table / 100).tolist(), design="crossed").reliability == pytest.approx(alpha)
     assert compute((table + np.array([0, 3])).tolist(), design="auto").reliability == pytest.approx(alpha)
     # Unequal numbers of judgments are no crossed design.
     assert compute(UNEQUAL, design="auto") == compute(UNEQUAL)

@@ -114,7 +114,8 @@ def test_follows_length() -> None:
 
 def test_straight_line() -> None:
     same = scale_use(np.full(50, 3.0), low=1, high=5)
-    assert kinds(Figures(scale=same)) == {"straight_line"}
+    [found] = find(Figures(scale=same), TYPICAL, DEFAULTS)
+    assert (found.kind, found.is_serious) == ("straight_line", True)
     assert kinds(Figures(scale=scale_use(np.full(15, 3.0), low=1, high=5))) == set()
     everybody = replace(TYPICAL, value_shares=(0.02, 0.02, 0.92, 0.02, 0.02))
     assert kinds(Figures(scale=same), everybody) == set()

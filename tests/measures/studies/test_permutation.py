@@ -111,6 +111,11 @@ def test_what_cannot_be_tested_is_said() -> None:
     assert equal.values["one"] == Undefined(reason="all human scores are equal")
     with pytest.raises(ValueError, match="1 or more"):
         permute(make_grid(human, one=one), n_patterns=0, rng=rng)
+    wrong: list[dict[str, Any]] = [{"resample": "cells"}, {"n_resamples": 0}, {"confidence": 0}, {"confidence": 1}]
+    for over in wrong:
+        with pytest.raises(ValueError, match="at least once, with a confidence between 0 and 1"):
+            bootstrap_correlations(make_grid(human, one=one), rng=rng, **over)
+    assert set(bootstrap_correlations(make_grid(human, one=one), rng=rng, n_resamples=1)) == {"one"}
 
 
 @pytest.mark.parametrize("seed", range(8))
