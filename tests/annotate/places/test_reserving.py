@@ -31,7 +31,10 @@ def test_a_reservation_is_prolonged_for_its_annotator_and_never_shortened(
     assert hours() == [3, 2]
 
 
-def test_reserved_places_count_toward_the_most_hits_of_a_batch(project: Project, annotator: Membership) -> None:
-    open_batch(project, n_hits=3, max_hits_per_annotator=2)
+def test_reserved_places_count_toward_the_most_hits_of_their_annotator(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    open_batch(project, n_hits=4, max_hits_per_annotator=2)
     until = timezone.now() + timedelta(hours=1)
+    assert serving.reserve_place(other_annotator, most=9, until=until)
     assert [serving.reserve_place(annotator, most=9, until=until) for _ in range(3)] == [True, True, False]

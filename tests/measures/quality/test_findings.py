@@ -173,6 +173,12 @@ def test_the_typical_value_needs_three_others() -> None:
     assert summarise_crowd(everyone[:3], span=4).r == pytest.approx(middle)
 
 
+def test_the_shares_of_the_scale_are_of_all_their_scores() -> None:
+    each = [Figures(scale=scale_use(np.array(scores), low=1, high=5)) for scores in ([1.0, 1.0, 5.0], [5.0])]
+    assert summarise_crowd(each, span=4).value_shares == (0.5, 0, 0, 0, 0.5)
+    assert summarise_crowd([Figures()], span=4).value_shares == ()
+
+
 def test_a_random_rater_is_found_and_good_ones_are_not() -> None:
     """Five HITs of ten at overlap 3: a small run of the simulation that benchmarks/power.py makes at length."""
     n_wrong = n_caught = n_good = 0
