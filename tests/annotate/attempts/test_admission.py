@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotate.attempts.admission import find_qualified
 from annotate.models import Batch, Qualification, QualificationTest
 from annotate.qualification import design, granting
 from annotate.work import serving, submitting
@@ -125,3 +126,29 @@ def test_two_experts_are_up_in_no_time(project: Project, annotator: Membership, 
     open_batch(project, judgments=2)
     assert isinstance(serving.claim(annotator), UUID)
     assert isinstance(serving.claim(other_annotator), UUID)
+
+
+def test_those_are_counted_who_are_qualified_now(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    test = make_test(project)
+    for each in (annotator, other_annotator):
+        take(each)
+    kept, ended = (Qualification.objects.filter(annotator=each) for each in (annotator, other_annotator))
+    assert find_qualified(test).count() == 2
+    found = []
+    now = timezone.now()
+    for wrong, right in (
+        ({"until": now}, {"until": now + timedelta(days=1)}),
+        ({"is_qualified": False}, {"is_qualified": True}),
+        ({"rubric": factories.make_rubric(project)}, {"rubric": test.rubric}),
+    ):
+        ended.update(**wrong)
+        found.append(find_qualified(test).get() == kept.get())
+        ended.update(**right)
+    assert (found, find_qualified(test).count()) == ([True, True, True], 2)
+    Membership.objects.filter(pk=other_annotator.pk).update(standing=Membership.Standing.SUSPENDED)
+    kept.update(rubric=factories.make_rubric(project))
+    assert not find_qualified(test).exists()
+    test.on_new_rubric = QualificationTest.OnNewRubric.KEEP
+    assert find_qualified(test).get() == kept.get()

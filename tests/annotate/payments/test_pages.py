@@ -184,6 +184,9 @@ def test_a_debt_is_asked_about_and_then_taken(project: Project, client: Client, 
     assert client.post(address, {**allowed, "cents": "-6"}).status_code == 422
     assert client.post(address, allowed).status_code == 302
     assert LedgerEntry.objects.get().cents == -5
+    earn(make_membership(project), 0, is_approved=True)
+    in_debt = see(client, f"{url(project, 'payment-list')}?show=debt").rows("Annotators")
+    assert [row["Annotator"] for row in in_debt] == [annotator.pseudonym, "Total"]
 
 
 def test_a_debt_is_asked_about_again_if_another_deduction_comes_first(

@@ -46,7 +46,7 @@ def last_line() -> LogEntry:
 
 def test_a_bonus_is_approved_at_once_and_logged_with_its_reason(manager: Membership, annotator: Membership) -> None:
     given = give(manager, annotator, 250, why="A hard passage")
-    assert given.is_new
+    assert (given.is_new, given.entry.made_by) == (True, manager)
     assert compute_sums(annotator) == (0, 250, 0)
     line = last_line()
     assert (line.act, line.object_id, line.after, line.why) == (
