@@ -462,5 +462,5 @@ def test_a_long_list_that_scrolls_says_how_many_of_it_are_ticked(
     assert "data-ticked" not in body(client, url("batch-new"))
     make_candidates(question, source="system 24")
     assert "<output>0</output> of 25 ticked" in condense(body(client, url("batch-new")))
-    again = client.get(url("batch-new"), {"sources": ["system 3", "system 24"], "hit_size": 10})
+    again = client.get(url("batch-new"), {"sources": ["system 3", "system 24"], "hit_size": "10"})
     assert "<output>2</output> of 25 ticked" in condense(again.content.decode())
