@@ -39,13 +39,15 @@ from projects.texts.versions import current_consent, current_instructions
 class BatchPlan:
     """The preview of a batch: its size and cost before it is created.
 
-    `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count.
+    `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count. `n_repeated`
+    candidates have the text of another one before them on the same question, as when two sources give one answer.
     """
 
     n_candidates: int
     n_questions: int
     n_passages: int
     n_datasets: int
+    n_repeated: int
     n_in_other_batches: int
     n_left_out: int
     n_reused: int
@@ -64,6 +66,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Batch
     rows = _choose(project, selection, terms)
     # The same cut as when the batch is created, so that the preview's cost is exact.
     hits = list(cut(rows, require_completed(terms.hit_size) - terms.controls.room))
+    candidates = [row.candidate for row in rows]
     rubric = current_rubric(project)
     judgments = require_completed(terms.judgments)
     n_assignments = sum(judgments - hit[0].n_reused for hit in hits)
@@ -74,7 +77,8 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Batch
         n_questions=len({row.question for row in rows}),
         n_passages=len({row.passage for row in rows}),
         n_datasets=len({row.dataset for row in rows}),
-        n_in_other_batches=_count_in_batches(project, [row.candidate for row in rows]),
+        n_repeated=_count_repeated(candidates),
+        n_in_other_batches=_count_in_batches(project, candidates),
         n_left_out=_count_left_out(project, selection, terms),
         n_reused=sum(row.n_reused for row in rows),
         n_hits=len(hits),
@@ -90,7 +94,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Batch
             n_annotators=basis.expect_annotators(judgments, n_named=len(terms.annotators)),
             controls=terms.controls,
             presentation=terms.presentation,
-            supply=find_supply_of_new(project, [row.candidate for row in rows], terms.controls),
+            supply=find_supply_of_new(project, candidates, terms.controls),
         ),
     )
 
@@ -323,6 +327,22 @@ def _count_left_out(project: Project, selection: Selection, terms: Terms) -> int
     candidates = list_candidates(project, selection).values_list("pk", flat=True)
     reused = trials.count_trial_judgments(terms.trial, candidates)
     return sum(n >= require_completed(terms.judgments) for n in reused.values())
+
+
+def _count_repeated(candidates: list[int]) -> int:
+    """Return how many of these candidates have the same text as one before them on their question."""
+    with connection.cursor() as cursor:
+        # Grouped by a hash of 64 bits, which two of a question's few texts don't share by chance: the texts themselves
+        # would fill the memory that grouping may use.
+        cursor.execute(
+            """SELECT coalesce(sum(each.n - 1), 0) FROM (
+                   SELECT count(*) AS n FROM unnest(%s::bigint[]) AS chosen (id)
+                   JOIN projects_candidate c ON c.id = chosen.id
+                   GROUP BY c.question_id, hashtextextended(c.text, 0)
+               ) AS each""",
+            [candidates],
+        )
+        return int(cursor.fetchone()[0])
 
 
 def _count_in_batches(project: Project, candidates: list[int]) -> int:

@@ -83,6 +83,7 @@ def describe_plan(planned: BatchPlan) -> dict[str, Any]:
         "questions": planned.n_questions,
         "passages": planned.n_passages,
         "datasets": planned.n_datasets,
+        "with_repeated_text": planned.n_repeated,
         "in_other_batches": planned.n_in_other_batches,
         "left_to_the_trial": planned.n_left_out,
         "judgments_of_the_trial": planned.n_reused,

@@ -387,7 +387,9 @@ def test_the_command_makes_and_opens_a_batch(project: Project) -> None:
 
 def test_the_command_names_annotators_and_says_the_plan(project: Project, annotator: Membership) -> None:
     make_corpus(project)
-    assert run("--judgments", "5", "--dry-run")["plan"]["judgments"] == 50  # type: ignore[index]
+    Candidate.objects.filter(pk__in=Candidate.objects.values("pk")[:2]).update(text="Both say so.")
+    plan: dict[str, Any] = run("--judgments", "5", "--dry-run")["plan"]  # type: ignore[assignment]
+    assert (plan["judgments"], plan["with_repeated_text"]) == (50, 1)
     assert not Batch.objects.exists()
     assert run("--annotators", "anna")["judgments"] == 10
     assert Batch.objects.get().named_annotators.get().annotator == annotator

@@ -18,7 +18,7 @@ from annotate.data.withdrawing import withdraw_passage
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
-from projects.models import LogEntry, Membership, Project, User
+from projects.models import Candidate, LogEntry, Membership, Project, User
 from tests.annotate.submitted_work import rate
 from tests.factories import (
     make_batch,
@@ -148,6 +148,13 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert not Batch.objects.exists()
     assert "Personal HITs" not in planned
     assert "Personal HITs" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="2")
+    assert "the same text" not in planned
+    ids = Candidate.objects.filter(question__passage__dataset__name="one").order_by("pk").values_list("pk", flat=True)
+    # Three of the first question and one of the second; what another dataset has is not in the batch.
+    Candidate.objects.filter(pk__in=[ids[0], ids[1], ids[3], ids[12]]).update(text="On the mat.")
+    Candidate.objects.filter(question__passage__dataset__name="two").update(text="On the mat.")
+    planned = condense(body(client, url("batch-new"), CHOICE, datasets="one"))
+    assert "2 candidates have the same text as another candidate of the same question" in planned
     response = confirm(client, url("batch-new"), {**CHOICE, "datasets": "one"}, name="First")
     assert response.status_code == 302
     made = Batch.objects.get()
