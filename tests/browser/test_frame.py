@@ -1,12 +1,26 @@
 """The frame of every page: appearance, menus, and the question before what cannot be undone."""
 
-from django.conf import settings
-from playwright.sync_api import expect
+from urllib.parse import parse_qs
 
+from django.conf import settings
+from playwright.sync_api import Route, expect
+
+from projects.models import Membership
 from tests.browser.conftest import SignedIn
 from tests.factories import make_user
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+SAVE_AGAIN = """(button) => {
+  const other = button.cloneNode(true);
+  const correct = () => { button.form.elements.name.value = "Corrected"; };
+  const steps = [
+    () => button.click(), () => button.click(),
+    () => { correct(); button.click(); }, () => button.click(),
+    () => { button.after(other); other.click(); }, () => other.click(),
+  ];
+  steps.forEach((step, place) => setTimeout(step, 150 * place));
+}"""
+"""JavaScript: presses the button of a form twice, again twice with a corrected name, and twice another button."""
 
 
 def test_the_chosen_appearance_is_drawn_by_the_server_from_then_on(signed_in: SignedIn) -> None:
@@ -79,3 +93,20 @@ def test_signing_out_ends_the_session(signed_in: SignedIn) -> None:
     assert "/sign-in/" in page.url
     cookies = {cookie["name"] for cookie in page.context.cookies()}
     assert settings.SESSION_COOKIE_NAME not in cookies
+
+
+def test_a_form_on_its_way_is_sent_again_only_by_another_button_or_with_other_fields(
+    signed_in: SignedIn, owner: Membership
+) -> None:
+    page = signed_in(owner.user)
+    page.goto(f"/p/{owner.project.slug}/settings/edit/")
+    sent: list[str] = []
+
+    def take(route: Route) -> None:
+        sent.extend(parse_qs(route.request.post_data or "")["name"])
+        route.fulfill(status=204)  # the page stays, as while it waits
+
+    page.route("**/settings/edit/", take)
+    page.get_by_role("button", name="Save changes").evaluate(SAVE_AGAIN)
+    page.wait_for_timeout(1500)
+    assert sent == [owner.project.name, "Corrected", "Corrected"]
