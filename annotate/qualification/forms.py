@@ -244,7 +244,8 @@ def describe_expected(criterion: CriterionOnPage) -> str:
     scale = criterion.scale
     near = scale.high - (1 if scale.kind is ScaleKind.ORDINAL else (scale.high - scale.low) / 4)
     low, near_high, high = map(format_plain_number, (scale.low, near, scale.high))
-    return f"from {low} to {high}: a number, or a range such as {near_high}-{high}"
+    to = "-" if near >= 0 else " to "  # -2--1 can be read, though not by people
+    return f"from {low} to {high}: a number, or a range such as {near_high}{to}{high}"
 
 
 class FileForm(ReadingForm):

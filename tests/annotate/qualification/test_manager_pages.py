@@ -269,11 +269,14 @@ def test_the_example_of_a_range_is_on_the_scale_of_its_criterion(project: Projec
     error = {"name": "Kind of error", "kind": "ordinal", "low": 0, "high": 3, "used_for_quality": True}
     fluency = {"name": "Fluency", "kind": "continuous", "low": 0, "high": 100, "used_for_quality": True}
     test.rubric.criteria.create(key="error", position=1, level="nominal", **error)
+    tone = {"name": "Tone", "kind": "ordinal", "low": -2, "high": 0, "used_for_quality": True}
     test.rubric.criteria.create(key="fluent", position=2, level="interval", **fluency)
+    test.rubric.criteria.create(key="tone", position=3, level="ordinal", **tone)
     page = read_text(client, f"{TEST}items/file/")
     assert "for <bdi>Correctness</bdi>, from 1 to 5: a number, or a range such as 4-5; required" in page
     assert "for <bdi>Kind of error</bdi>, from 0 to 3: a number, or a range such as 2-3; required" in page
     assert "for <bdi>Fluency</bdi>, from 0 to 100: a number, or a range such as 75-100; required" in page
+    assert "for <bdi>Tone</bdi>, from -2 to 0: a number, or a range such as -1 to 0; required" in page
     assert "From 0 to 3: a number, or a range such as 2-3." in read_text(client, f"{TEST}items/new/")
 
 
