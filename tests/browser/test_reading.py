@@ -143,6 +143,10 @@ def test_the_width_is_dragged_or_set_by_keys_or_buttons_and_is_there_at_once_the
         wider.click()
     expect(wider).to_have_attribute("aria-disabled", "true")
     assert measure_width(wide) == pytest.approx(1440 - 28 * 16, abs=2), "the answers keep their room"
+    wide.set_viewport_size({"width": 1040, "height": 800})
+    most = measure_width(wide)
+    narrower.click()
+    assert measure_width(wide) < most - 1040 * 0.02, "a step begins where the edge is seen"
     edge.dblclick()
     assert "passage_width" not in {cookie["name"] for cookie in wide.context.cookies()}
 

@@ -6,7 +6,7 @@ const SIZE = { most: 5, usual: 2 };
 
 export function startLook({ details, columns, edge, say }) {
   startSize(details, say);
-  if (edge) startWidth({ edge, columns, buttons: [...details.querySelectorAll("[data-widen]")] });
+  if (edge) startWidth({ details, edge, columns });
 }
 
 function startSize(details, say) {
@@ -34,7 +34,8 @@ function startSize(details, say) {
 }
 
 // The edge is dragged, or moved by keys; the buttons are for those who can press and not drag.
-function startWidth({ edge, columns, buttons }) {
+function startWidth({ details, edge, columns }) {
+  const buttons = [...details.querySelectorAll("[data-widen]")];
   let width = within(WIDTH.least, Number(columns.dataset.width) || WIDTH.usual, WIDTH.most);
   const show = () => {
     edge.setAttribute("aria-valuenow", width);
@@ -50,8 +51,10 @@ function startWidth({ edge, columns, buttons }) {
     show();
     remember("passage_width", width === WIDTH.usual ? "" : width);
   };
+  // Steps go from what is seen: a small window leaves the answers their room, whatever width is chosen.
+  const seen = () => (details.getBoundingClientRect().width / columns.getBoundingClientRect().width) * 100;
   for (const button of buttons) {
-    button.addEventListener("click", () => set(width + Number(button.dataset.widen) * WIDTH.leap));
+    button.addEventListener("click", () => set(seen() + Number(button.dataset.widen) * WIDTH.leap));
   }
   const percentAt = (x) => {
     const box = columns.getBoundingClientRect();
