@@ -211,6 +211,13 @@ def test_the_form_asks_only_for_what_the_format_has(pages: Pages) -> None:
         assert pages.work(job).state == State.DONE, job.error
 
 
+def test_an_encoding_chosen_for_an_excel_file_is_no_obstacle(pages: Pages) -> None:
+    """As from a page that was opened before the file was corrected."""
+    job = pages.upload(write_xlsx(rows()), "answers.xlsx")
+    pages.choose(job, encoding="windows-1252", delimiter="comma")
+    assert pages.work(job).state == State.DONE, job.error
+
+
 def test_an_encoding_that_is_not_guessed_can_be_chosen_on_the_page(pages: Pages) -> None:
     job = pages.upload(write_csv([{**row, "candidate": "кто там"} for row in rows()]).decode().encode("windows-1251"))
     page = pages.show(job)
