@@ -24,7 +24,7 @@ ORDER BY xact_start LIMIT 1
 
 
 class Command(migrate.Command):
-    help = "Apply missing migrations. A table in use is tried again after a short wait, so that the site keeps running."
+    help = "Apply missing migrations. Waits briefly for a table in use and tries again, so that the site keeps running."
 
     @direct_connection()
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,8 +13,8 @@ from projects.models import User
 class Command(ReportingCommand):
     help = (
         "Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them, and end their "
-        "sessions. The password stays. Make sure first that the person asks for it: afterwards, the password alone "
-        "opens the account."
+        "sessions. The password stays. Make sure first that the request comes from that person: afterwards, the "
+        "password alone opens the account."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

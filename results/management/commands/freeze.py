@@ -32,7 +32,11 @@ class Command(ProjectCommand):
         for name in ("criterion", "dataset", "split", "source"):
             parser.add_argument(f"--{name}", nargs="+", action="extend", default=[], metavar=name.upper())
         parser.add_argument("--blind", action="store_true", help="exclude judgments by people who can see the sources")
-        parser.add_argument("--no-texts", action="store_true", help="leave out all texts and the MOCHA files")
+        parser.add_argument(
+            "--no-texts",
+            action="store_true",
+            help="leave out the texts of passages, questions, references and candidates, and the MOCHA files",
+        )
         parser.add_argument(
             "--comments", action="store_true", help="include annotators' comments, which may contain personal data"
         )
