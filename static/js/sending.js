@@ -21,5 +21,5 @@ export function startSending() {
 
 function readFields(form) {
   const fields = [...new FormData(form)];
-  return JSON.stringify(fields.map(([name, value]) => [name, value instanceof File ? [value.name, value.size, value.lastModified] : value]));
+  return JSON.stringify(fields.map(([name, value]) => [name, value instanceof File ? [value.name, value.size] : value]));
 }

@@ -11,7 +11,9 @@ from tests.factories import make_user
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 SAVE_AGAIN = """(button) => {
-  const other = button.cloneNode(true);
+  const other = button.cloneNode(true), file = document.createElement("input");
+  Object.assign(file, { type: "file", name: "file" });
+  button.before(file);
   const correct = () => { button.form.elements.name.value = "Corrected"; };
   const steps = [
     () => button.click(), () => button.click(),
@@ -20,7 +22,10 @@ SAVE_AGAIN = """(button) => {
   ];
   steps.forEach((step, place) => setTimeout(step, 150 * place));
 }"""
-"""JavaScript: presses the button of a form twice, again twice with a corrected name, and twice another button."""
+"""JavaScript: presses the button of a form twice, again twice with a corrected name, and twice another button.
+
+Browsers say of a field without a file that it was changed just now.
+"""
 
 
 def test_the_chosen_appearance_is_drawn_by_the_server_from_then_on(signed_in: SignedIn) -> None:
