@@ -1,9 +1,10 @@
-// On every page: appearance, menus that close, confirmation of acts that cannot be undone, forms sent once, previews, local times, a safe
-// sign-out.
+// On every page: appearance, menus that close, confirmation of acts that cannot be undone, forms sent once, previews, reloads that undo no
+// click, local times, a safe sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
 import { startCopying } from "./copy.js";
 import { startPreviews } from "./previews.js";
+import { startReloading } from "./reloading.js";
 import { startSending } from "./sending.js";
 import { startSignOut } from "./signout.js";
 import { startTimes } from "./times.js";
@@ -59,6 +60,7 @@ startMenus();
 startConfirm();
 startSending();
 startPreviews();
+startReloading();
 startCopying();
 startSignOut();
 startErrors();

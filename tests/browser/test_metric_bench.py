@@ -4,12 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from projects.models import Membership, Project
+from results.models import MetricRun
 from tests.browser.conftest import SignedIn
 from tests.browser.walking import go_to
 from tests.browser.watching import Watch
+from tests.factories import make_corpus
+from tests.results.metrics.samples import compute
 
 WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", "the cat sat on the mat")
 WRONG = {
@@ -71,6 +74,29 @@ def test_from_metrics_to_a_table_for_a_paper(
     upload(page, scores)
     run_study(page)
     assert not watch.wrong, "\n".join(watch.wrong)
+
+
+def test_a_job_that_ends_undoes_no_click(signed_in: SignedIn, project: Project, manager: Membership) -> None:
+    """The page reloads itself then, while a slow server has yet to answer who has just followed a link."""
+    make_corpus(project)
+    compute(project, manager)
+    MetricRun.objects.update(state=MetricRun.State.RUNNING)
+    page = signed_in(manager.user)
+    page.goto(f"/p/{project.slug}/metrics/")
+    slow: list[Route] = []
+
+    def hold(route: Route) -> None:
+        slow.append(route)
+
+    page.route("**/metrics/files/new/", hold)
+    page.get_by_role("link", name="Upload scores").click(no_wait_after=True)
+    MetricRun.objects.update(state=MetricRun.State.DONE)
+    with page.expect_response("**/metrics/jobs/**") as polled:
+        pass
+    assert polled.value.headers["hx-refresh"] == "true"
+    page.wait_for_timeout(200)
+    slow[0].continue_()
+    expect(page.get_by_role("heading", name="Upload scores")).to_be_visible()
 
 
 def import_scored(page: Page, judged: Path) -> None:
