@@ -8,6 +8,7 @@ from pytest_django import Settings
 
 from annotate import tasks
 from annotate.models import Batch
+from projects.importing.rows import NO_ANSWER
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.factories import make_corpus, make_instructions, make_membership, make_project, make_rubric
 from tests.projects.api.client import Script, wrong_fields
@@ -151,7 +152,7 @@ def test_a_file_with_errors_is_validated_again_with_other_options(
     tasks.run_import(project.imports.get().pk)
     report = script.read("imports/1/")["report"]
     assert (report["candidates"], report["judgments"], report["skipped"]) == (2, 3, {"wrong_rows": 1})
-    assert [(each["line"], each["reason"]) for each in report["skipped_rows"]] == [(4, "is empty")]
+    assert [(each["line"], each["reason"]) for each in report["skipped_rows"]] == [(4, NO_ANSWER)]
 
 
 @pytest.mark.django_db
