@@ -198,7 +198,7 @@ _PASSAGES = (
 
 _SURVEY_ANSWERS = (
     Column("annotator", _T, "The pseudonym of the annotator."),
-    Column("survey", _T, "Whether it was asked before or after the work.", values="before, after"),
+    Column("survey", _T, "When it was asked.", values="before, after: of the work"),
     Column("version", _W, "The version of the survey."),
     Column("question_number", _W, "The position of the question in that version."),
     Column("kind", _T, "The kind of the question.", values="choice, number, text, language, scale"),
