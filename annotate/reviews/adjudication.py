@@ -99,7 +99,7 @@ class Differences:
         return _DIFFERING.format(judgments=self.judgments.format(only=only), **self.conditions)
 
 
-def fetch_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
+def fetch_counted_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
     """Return the ratings of each candidate, the lowest score first, then by pseudonym."""
     with connection.cursor() as cursor:
         cursor.execute(_RATINGS, {"ids": candidate_ids, "criteria": list(criterion.ids)})

@@ -49,7 +49,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "question__references"
     )
     found = candidates.in_bulk(ids)
-    ratings = adjudication.fetch_ratings(ids, criterion)
+    ratings = adjudication.fetch_counted_ratings(ids, criterion)
     adjudications = adjudication.fetch_adjudications(ids, criterion)
     newest = describe_on_page(Criterion.objects.get(pk=criterion.ids[0]))
     context |= {

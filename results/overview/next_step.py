@@ -9,7 +9,7 @@ from annotate.models import Batch
 from annotate.moderation.decisions import Undecided
 from projects.language.amounts import format_number, plural
 from projects.models import Project
-from results.overview.shortfall import CandidateShortfall
+from results.overview.lacking_candidates import CandidateShortfall
 
 State = Batch.State
 

@@ -16,8 +16,8 @@ from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
+from results.overview.lacking_candidates import find_lacking_candidates
 from results.overview.next_step import NextStep, ProjectState, find_next_step
-from results.overview.shortfall import find_shortfall
 from results.overview.timeline import Timeline, build_timeline
 from results.scope.excluded import JudgmentCounts, count_judgments
 
@@ -80,7 +80,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         batches,
         progress,
         stuck,
-        shortfall=find_shortfall(project),
+        shortfall=find_lacking_candidates(project),
         n_counted=judgments.n_counted,
         has_archive=len(batches) < len(everything),
         is_paid=has_money,

@@ -88,7 +88,7 @@ def test_the_widest_difference_comes_first_and_agreement_is_left_out(
     assert listed(project, criterion) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=batch.number) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=10**6) == []
-    voices = adjudication.fetch_ratings([wide.pk], criterion)[wide.pk]
+    voices = adjudication.fetch_counted_ratings([wide.pk], criterion)[wide.pk]
     assert [(voice.value, voice.comment) for voice in voices] == [(1, ""), (5, "All & right")]
 
 

@@ -34,7 +34,7 @@ class CandidateShortfall:
     batch_number: int | None = None
 
 
-def find_shortfall(project: Project) -> CandidateShortfall:
+def find_lacking_candidates(project: Project) -> CandidateShortfall:
     """Count the candidates of full collections that will not get all their judgments by themselves."""
     batches = find_batch_ids(project)
     with connection.cursor() as cursor:
