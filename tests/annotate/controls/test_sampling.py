@@ -128,6 +128,30 @@ def test_degraded_items_come_after_their_source_in_another_hit(
     assert_equation()
 
 
+@pytest.mark.parametrize(("shown_as", "n_more"), [(Control.DEGRADED, 0), (Control.REPEAT, 1)])
+def test_an_annotator_rates_one_control_of_a_kind_made_from_the_same_original(
+    project: Project, annotator: Membership, shown_as: str, n_more: int
+) -> None:
+    """A pool that is made again may have another of an original whose first control was retired meanwhile."""
+    make_places(project, n_passages=2, n_questions=1, n_candidates=15)
+    batch = make_controlled(project, ControlPlan(degraded_per_hit=1, distance=1), hit_size=6)
+    shown: list[Item] = []
+    while not shown:  # in the second HIT of a passage, which has three
+        items = [item for assignment in work(annotator, most=1) for item in fetch_items(assignment)]
+        shown = [item for item in items if item.control == Control.DEGRADED]
+    (first,) = shown
+    pool = Item.objects.filter(pool_of=batch)
+    pool.update(retired_at=first.accepted_at)
+    pool.filter(pk=first.pk).update(control=shown_as)
+    second = Item.objects.get(pk=first.pk)
+    second.pk, second.control, second.retired_at = None, Control.DEGRADED, None
+    second.shown_text = f"{first.shown_text} Again."
+    second.save()
+    rest = [item.pk for assignment in work(annotator) for item in fetch_items(assignment)]
+    assert rest
+    assert rest.count(second.pk) == n_more
+
+
 def test_where_the_passage_has_no_further_hit_degraded_items_come_in_a_personal_one(
     project: Project, annotator: Membership, other_annotator: Membership
 ) -> None:
