@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from config import env
+from measures.jackknife import FEW_UNITS
 from results.scope.passage_counts import count_effective, explain_uneven, warn_of_few_passages
 
 FEW = "Few passages: with fewer than 20 the intervals are rough. These cover"
@@ -20,6 +22,8 @@ def test_the_effective_number_is_that_of_passages_of_one_size() -> None:
     [
         (25, 25.0, ""),
         (25, None, ""),
+        (20, 20.0, ""),
+        (19, 19.0, f"{FEW} 19."),
         (10, None, f"{FEW} 10."),
         (10, 9.6, f"{FEW} 10."),
         (25, 4.57, f"{FEW} 25, which count as 5 because some weigh much more than others."),
@@ -30,3 +34,8 @@ def test_few_passages_are_warned_of_also_where_few_have_most_candidates(
 ) -> None:
     assert warn_of_few_passages(n, n_effective, covering="These cover") == sentence
     assert bool(explain_uneven(n, n_effective)) == ("because" in sentence)
+
+
+def test_the_guide_names_the_number_that_pages_go_by() -> None:
+    guide = (env.BASE_DIR / "docs" / "researchers.md").read_text(encoding="utf-8")
+    assert f"fewer than {FEW_UNITS} passages" in guide
