@@ -2,6 +2,7 @@
 
 import csv
 import io
+from copy import copy
 
 import pytest
 from django.urls import reverse
@@ -76,6 +77,32 @@ def test_each_control_rating_with_its_kind_expected_value_and_outcome(
     first = [row["outcome"] for row in rows if row["annotator"] == rated[0].pseudonym]
     assert sorted(set(first)) == ["correct", "identical", "lower"]
     assert "shown_text" not in list_rows(project)[0]
+
+
+def test_a_control_is_compared_with_its_annotators_own_counted_rating_by_the_same_criterion(
+    project: Project, rated: list[Membership]
+) -> None:
+    other, own = rated
+    control = Judgment.objects.select_related("item__made_from", "criterion").get(
+        annotator=own, item__control="degraded"
+    )
+    source = Judgment.objects.get(annotator=own, item=control.item.made_from)
+    Judgment.objects.filter(annotator=other, candidate=source.candidate).update(value=2)
+    fluency = copy(control.criterion)
+    fluency.pk, fluency.key, fluency.position = None, "fluency", 2
+    fluency.save()
+    for rating, value in ((source, 4.0), (control, 3.0)):
+        second = copy(rating)
+        second.pk, second.criterion, second.value = None, fluency, value
+        second.save()
+
+    def find_pairs() -> list[tuple[str, str, str]]:
+        rows = [row for row in list_rows(project) if row["annotator"] == own.pseudonym and row["control"] == "degraded"]
+        return [(row["criterion"], row["original_value"], row["outcome"]) for row in rows]
+
+    assert find_pairs() == [("correctness", f"{source.value:g}", "equal"), ("fluency", "4", "lower")]
+    Judgment.objects.filter(pk=source.pk).update(is_counted=False, not_counted_reason="set aside")
+    assert find_pairs() == [("correctness", "", "no pair"), ("fluency", "4", "lower")]
 
 
 def test_the_summary_counts_annotators_and_hits_that_passed(project: Project, rated: list[Membership]) -> None:
