@@ -2,17 +2,19 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db.models import F
 
-from annotate.models import Adjudication, Judgment
+from annotate.models import Adjudication, Batch, Judgment
 from annotate.reviews.adjudication import set_rule
 from projects.errors import Refused
 from projects.importing import Kind
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Passage, Project, Question, Reference
+from projects.rubric.rubrics import describe_criterion
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.factories import (
@@ -25,7 +27,7 @@ from tests.factories import (
     make_rubric,
 )
 from tests.people import SignIn
-from tests.results.judged_batches import canonical, judge, take_file
+from tests.results.judged_batches import HUNDRED, ask, canonical, judge, judge_on_slider, take_file
 
 SPECIMEN = "mocha_specimen"
 
@@ -250,6 +252,33 @@ def test_one_file_holds_one_criterion(project: Project, owner: Membership, tmp_p
     assert "scores" not in fluency["unit-02"]["metadata"]
     correctness = json.loads(exported(project, criterion="correctness"))["canonical"]
     assert sorted(correctness["unit-00"]["metadata"]["scores"]) == [1, 1, 1, 5]
+
+
+def test_one_file_holds_one_scale_which_is_asked_of_the_batches_that_are_named(project: Project) -> None:
+    """A criterion asked on 1 to 5, on 0 to 100, and on 1 to 5 again, beside another one on 0 to 100."""
+    points = canonical(project)
+    rated = {Candidate.objects.get(external_id="unit-02"): {make_membership(project): 2.0}}
+    slider = judge_on_slider(project, rated)
+    spec = describe_criterion(points.rubric.criteria.get())
+    again = judge(project, rated, rubric=ask(project, correctness=spec.scale, fluency=HUNDRED))
+    batches = {"points": points, "slider": slider, "again": again}
+
+    def export(*names: str) -> Any:
+        chosen = tuple(batches[name] for name in names)
+        return json.loads(exported(project, criterion="correctness", batches=chosen))["canonical"]
+
+    assert export("points")["unit-02"]["metadata"]["scores"] == [3, 3, 3, 3]
+    assert export("slider")["unit-02"]["metadata"]["scores"] == [2]
+    assert sorted(export("points", "again")["unit-02"]["metadata"]["scores"]) == [2, 3, 3, 3, 3]
+    several = re.escape("“Correctness” was asked on several scales (points 1 to 5; slider 0 to 100), which one file")
+    for names in ((), ("points", "slider"), ("slider", "again")):
+        with pytest.raises(Refused, match=several):
+            export(*names)
+    # A trial is left out, except where it is named.
+    Batch.objects.filter(pk=slider.pk).update(kind="trial")
+    assert sorted(export()["unit-02"]["metadata"]["scores"]) == [2, 3, 3, 3, 3]
+    with pytest.raises(Refused, match=several):
+        export("points", "slider")
 
 
 def test_squality_comes_back_with_the_same_scores(
