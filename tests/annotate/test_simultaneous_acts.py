@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from annotate.batches import lifecycle
 from annotate.data import withdrawing
 from annotate.frames.criteria_in_use import criteria_in_use
-from annotate.models import Adjudication, Assignment, Batch, Notice
+from annotate.models import Adjudication, Assignment, Batch, Judgment, Notice
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
@@ -21,7 +22,9 @@ from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, rate
-from tests.concurrency import Racers
+from tests.concurrency import Racers, start_beside
+from tests.factories import make_candidates, make_dataset, make_passage, make_question, make_rubric
+from tests.results.judged_batches import judge
 
 ALL = Exclusion(scope=ExclusionScope.ALL)
 
@@ -186,6 +189,30 @@ def test_of_two_who_adjudicate_at_once_the_later_sees_what_the_first_did(
         assert (first.before, second.before) == (None, first.after)
         assert second.after == {"criterion": "correctness", "value": Adjudication.objects.get().value}
         take_back(scene, owner)
+
+
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_of_a_judgment_that_is_there_twice_one_counts_again(
+    project: Project, annotator: Membership, owner: Membership, manager: Membership
+) -> None:
+    """As after an import of earlier versions, which took judgments again that were set aside."""
+    candidate = make_candidates(make_question(make_passage(make_dataset(project))), 1)[0]
+    make_rubric(project)
+    works = []
+    for _ in range(2):
+        judge(project, {candidate: {annotator: 4.0}})
+        works.append(Assignment.objects.latest("pk"))
+        given: dict[str, Any] = {"project": project, "place": 0, "why": "A slip."}
+        decisions.set_aside(**given, assignment=works[-1], actor=manager, is_counted=False)
+    first, second = works
+    with transaction.atomic():
+        assert decisions.set_aside(**given, assignment=first, actor=manager, is_counted=True) == 1
+        finish = start_beside(partial(decisions.set_aside, **given, assignment=second, actor=owner, is_counted=True))
+    refusal = finish()
+    assert isinstance(refusal, Refused), refusal
+    assert "imported again and counts already" in refusal.message
+    assert Judgment.objects.get(is_counted=True).assignment == first
 
 
 @pytest.mark.django_db

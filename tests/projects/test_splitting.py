@@ -1,16 +1,19 @@
 """Whole passages into splits, nearest to the shares, the same every time."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from projects.errors import Refused
 from projects.models import Dataset, LogEntry, Membership, Passage, Project
 from projects.splitting import divide, parse_shares, plan_split, write_split
+from tests.concurrency import start_beside
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
 SHARES = {"train": 75.0, "dev": 10.0, "test": 15.0}
@@ -72,6 +75,18 @@ def test_a_passage_split_meanwhile_is_refused_with_the_list(project: Project, da
         write_split(project=project, plan=plan, actor=None)
     assert caught.value.details == ["p03: dev"]
     assert Passage.objects.exclude(split="").count() == 1
+
+
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_of_two_splits_applied_at_once_the_second_is_refused(project: Project, dataset: Dataset) -> None:
+    """It has looked for passages with a split before the first one is committed, and would overwrite them."""
+    plan, other = (plan_split(project=project, shares=SHARES, seed=seed) for seed in (1, 2))
+    with transaction.atomic():
+        write_split(project=project, plan=plan, actor=None)
+        finish = start_beside(partial(write_split, project=project, plan=other, actor=None))
+    assert isinstance(finish(), Refused)
+    assert dict(Passage.objects.values_list("pk", "split")) == plan.assigned
 
 
 def test_passages_without_candidates_are_shared_out_by_number() -> None:

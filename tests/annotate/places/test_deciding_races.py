@@ -17,8 +17,8 @@ from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, open_batch
-from tests.annotate.submitted_work import assert_sound, claim, rate
-from tests.concurrency import Racers
+from tests.annotate.submitted_work import assert_sound, claim, counters, rate
+from tests.concurrency import Racers, start_beside
 from tests.factories import make_membership
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -82,6 +82,24 @@ def test_a_restore_and_a_claim_share_one_place(racers: Racers, project: Project,
         ]
         assert_sound()
         Batch.objects.filter(pk=batch.pk).update(state="closed")
+
+
+def accept(assignment_id: int) -> list[int]:
+    with transaction.atomic():
+        return places.accept([assignment_id], by=None)
+
+
+def test_work_that_two_accept_at_once_takes_one_place(project: Project) -> None:
+    """The other place of the HIT stays open."""
+    batch = open_batch(project, n_hits=1, judgments=2)
+    (work,) = rate(make_membership(project))
+    places.reject([work.pk], by=None, reason="Poor.", is_unpaid=False)
+    with transaction.atomic():
+        assert places.accept([work.pk], by=None) == [work.pk]
+        finish = start_beside(partial(accept, work.pk))
+    assert finish() == []
+    assert counters(batch.hits.get()) == (2, 1, 1)
+    assert_sound()
 
 
 def withdraw_or_submit(work: dict[int, uuid.UUID], candidate: int, who: Membership | None) -> None:
