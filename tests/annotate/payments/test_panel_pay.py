@@ -23,11 +23,13 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
+from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
+Kind = PanelPayment.Kind
 State = PanelSession.State
 Told = PanelPayment.Told
 TERMS = {"reward_cents": 150, "screened_out_cents": 14, "fee_share": 0.4, "minutes_expected": 10}
@@ -210,6 +212,7 @@ def test_a_submission_that_waits_is_owed_once_the_other_for_the_same_hits_is_not
     project: Project, manager: Membership, state: str
 ) -> None:
     first, second = finish_twice(project, manager)
+    arrive(first.panel, "ben", Outcome.COMPLETED)
     sessions.record(second, State.SUBMITTED, at=NOW)
     Panel.objects.update(reward_cents=200)
     for _ in range(2):
@@ -219,7 +222,7 @@ def test_a_submission_that_waits_is_owed_once_the_other_for_the_same_hits_is_not
         assert (owed.cents, owed.cancelled_at, owed.told) == (150, None, "waiting"), "what was announced for these HITs"
         assert list_differences(project) == []
     sessions.record(second, State.RETURNED, at=NOW + timedelta(minutes=1))
-    assert not PanelPayment.objects.filter(cancelled_at=None).exists()
+    assert PanelPayment.objects.get(cancelled_at=None).session == session_of(first.panel, "ben")
 
 
 def test_who_was_screened_out_and_completes_the_set_after_all_is_owed_both(
@@ -284,6 +287,49 @@ def test_the_platforms_word_is_ordered_by_its_time_and_a_sum_is_owed_once(
     panel_pay.record_panel_payment(**bonus, told=Told.PAID, cents=50, at=NOW)
     older = panel_pay.record_panel_payment(**bonus, told=Told.WAITING, at=NOW - timedelta(hours=1))
     assert (older.told, older.told_cents) == (Told.PAID, 50)
+
+
+def test_only_another_reward_for_the_same_set_keeps_one_from_being_owed(project: Project, manager: Membership) -> None:
+    """Not a bonus, what the platform alone has told of, nor a reward in another panel or of somebody else."""
+    panel, other = make_panel(manager, **TERMS), make_panel(manager, **TERMS)
+    open_batch(project, n_hits=2)
+    pia = arrive(panel, "pia")
+    member = member_of(panel, "pia")
+    panel_pay.owe(panel=panel, key="bonus:1", kind=Kind.BONUS, cents=50, annotator=member)
+    panel_pay.owe(panel=other, key="reward:0", kind=Kind.REWARD, cents=60, annotator=member)
+    panel_pay.owe(panel=panel, key="reward:00", kind=Kind.REWARD, cents=70, annotator=manager)
+    panel_pay.record_panel_payment(panel=panel, key="reward:0", kind=Kind.REWARD, told=Told.WAITING, annotator=member)
+    sessions.end(pia, Outcome.COMPLETED)
+    finished = reward_of(pia)
+    assert finished.cents == 150
+    sessions.record(session_of(panel, "pia"), State.APPROVED, at=NOW)
+    assert reward_of(pia).owed_at == finished.owed_at
+    assert not PanelPayment.objects.exclude(cancelled_at=None).exists()
+
+
+def test_what_is_owed_and_what_the_platform_says_are_kept_apart(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager, **TERMS)
+    bonus: dict[str, Any] = {"panel": panel, "key": "bonus:1", "kind": Kind.BONUS, "annotator": manager}
+    entries = PanelPayment.objects.filter(key="bonus:1")
+    panel_pay.record_panel_payment(**bonus, told=Told.PAID, cents=60, fee_cents=6, external_id="b-1", at=NOW)
+    assert panel_pay.approve(entries) == 0, "It isn't owed."
+    told = panel_pay.owe(**bonus, cents=70)
+    assert (told.cents, told.told_cents, told.cancelled_at) == (70, 60, None)
+    # A later word that leaves something out doesn't take it back.
+    panel_pay.record_panel_payment(**bonus, told=Told.PAID, at=NOW + timedelta(seconds=1))
+    later = entries.get()
+    assert (later.cents, later.told_cents, later.told_fee_cents, later.external_id) == (70, 60, 6, "b-1")
+    new: dict[str, Any] = {"cents": 61, "fee_cents": 7, "external_id": "b-2"}
+    panel_pay.record_panel_payment(**bonus, **new, told=Told.PAID, at=NOW + timedelta(seconds=2))
+    latest = entries.get()
+    assert (latest.told_cents, latest.told_fee_cents, latest.external_id) == (61, 7, "b-2")
+    assert (panel_pay.cancel(entries), panel_pay.cancel(entries), panel_pay.approve(entries)) == (1, 0, 0)
+    assert panel_pay.owe(**bonus, cents=80).cents == 80, "After it was cancelled, another sum may be owed."
+    assert panel_pay.approve(entries) == 1
+    someone = {**bonus, "key": "bonus:2", "annotator": make_membership(project)}
+    panel_pay.record_panel_payment(**someone, told=Told.PAID, external_id="b-3")
+    panel_pay.forget_ids([manager])
+    assert list(PanelPayment.objects.order_by("key").values_list("external_id", flat=True)) == ["", "b-3"]
 
 
 @pytest.mark.parametrize("state", [State.RETURNED, State.TIMED_OUT, State.REJECTED])
