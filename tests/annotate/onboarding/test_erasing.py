@@ -245,16 +245,17 @@ def test_a_restored_backup_does_not_bring_the_account_back(batch: Batch, person:
     assert erasures.repeat_all() == 0
 
 
-def test_the_page_says_what_happens_and_asks_for_the_password(
-    batch: Batch, person: User, annotator: Membership, client_of: SignIn
+@pytest.mark.parametrize(("choice", "reason"), [("keep", ""), ("out", "consent withdrawn")])
+def test_the_page_says_what_happens_asks_for_the_password_and_does_what_was_chosen(
+    batch: Batch, person: User, annotator: Membership, client_of: SignIn, choice: str, reason: str
 ) -> None:
-    rate(annotator, 2)
+    work = rate(annotator, 2)
     client = client_of(annotator)
     assert URL in client.get("/account/").content.decode()
     page = client.get(URL).content.decode()
     assert "Bridges" in page
     assert "$1.00" in page
-    good = {"work": "keep", "password": PASSWORD, "is_meant": "on"}
+    good = {"work": choice, "password": PASSWORD, "is_meant": "on"}
     for lacking, sentence in (
         ({"work": ""}, "Choose what should happen"),
         ({"password": "wrong"}, "t your password."),
@@ -267,6 +268,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(
     answer = client.post(URL, good, follow=True)
     assert "Your account was deleted." in answer.content.decode()
     assert not User.objects.filter(pk=person.pk).exists()
+    assert reasons(*work) == {reason}
 
 
 def test_the_command_says_first_what_it_would_delete(
