@@ -255,6 +255,7 @@ def test_managers_work_only_with_the_factor_that_the_owner_requires(
     assert client_of(researcher).get(api).status_code == 200
     desk = reverse("annotate:project-desk", args=["bridges"])
     assert client_of(annotator).get(desk).status_code == 200
+    assert of_manager.get(reverse("annotate:instructions", args=["bridges"])).status_code == 200, "Of every member."
     # Recovery codes alone are no factor.
     Authenticator.objects.create(user=manager.user, type=Authenticator.Type.RECOVERY_CODES, data={})
     assert call() == 403
