@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
@@ -260,12 +260,22 @@ def test_a_link_cannot_be_turned_into_one_of_somebody_else(
 
 
 def test_the_operator_makes_a_link_for_anybody(owner: Membership, capsys: pytest.CaptureFixture[str]) -> None:
+    assert owner.user is not None
     call_command("reset_link", "olga")
     found = re.search(r"/reset/\S+", capsys.readouterr().out)
     assert found is not None
     make_membership(make_project("elsewhere"), owner.user, role=Role.MANAGER)
     assert Client().get(found[0]).status_code == 200
     assert LogEntry.objects.get(act="issue reset link").actor is None
+    other = make_user("zoe", password=OLD)
+    call_command("reset_link", "zoe")
+    *_, uidb64, token, _ = capsys.readouterr().out.split()[0].split("/")
+    passwords.reset(uidb64=uidb64, token=token, password=NEW)
+    assert [User.objects.get(pk=each.pk).check_password(NEW) for each in (owner.user, other)] == [False, True]
+    User.objects.filter(pk=other.pk).update(is_active=False)
+    for name in ("zoe", "nobody"):
+        with pytest.raises(CommandError, match=f"No active user “{name}”"):
+            call_command("reset_link", name)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -119,6 +119,8 @@ def test_the_command_purges_only_what_is_deleted(
     with pytest.raises((Refused, CommandError, SystemExit)):
         call_command("purge_project", "nothing", "--yes")
     lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+    with pytest.raises(CommandError, match="--yes"):
+        call_command("purge_project", "bridges")
     call_command("purge_project", "bridges", "--yes")
     assert "Deleted" in capsys.readouterr().out
     assert not Project.objects.exists()
