@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotate.models import Judgment
 from annotate.work import serving
-from projects.models import Membership, Project
+from projects.models import Criterion, Membership, Project
 from tests.annotate.open_batches import open_batch
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,18 @@ def test_the_answers_wait_until_one_is_signed_in_again(url: str, annotator: Memb
         again = client.post(url, FORM | {"csrfmiddlewaretoken": fresh[1]})
     assert again.status_code == 303
     assert Judgment.objects.count() == 3
+
+
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_ratings_wait_whatever_their_criterion_is_called(url: str, is_stale: bool) -> None:
+    Criterion.objects.filter(key="correctness").update(key="token_overlap")
+    client = Client(enforce_csrf_checks=True, headers={"origin": "http://testserver"})
+    client.get("/sign-in/")
+    token = "stale" if is_stale else client.cookies["csrf"].value
+    sent = {"a0-token_overlap": "4", "comment0": COMMENT}
+    response = client.post(url, sent | {"csrfmiddlewaretoken": token})
+    assert response.status_code == 401
+    assert sent.items() <= held_in(response.content.decode()).items()
 
 
 def test_a_page_that_is_only_read_leads_to_the_sign_in(url: str, client: Client) -> None:
