@@ -247,10 +247,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     except Resolver404:
         match = None
     pages = ("annotate:work-show", "annotate:attempt-show", "annotate:revision")
-    if match is not None and match.view_name in pages and not request.user.is_authenticated:
-        return keep_form_until_sign_in(request)
-    if match is None or match.view_name not in pages:
-        # Another site could otherwise lay out a form here that somebody sends.
+    if match is None or match.view_name not in pages or not request.user.is_authenticated:
+        # Another site could otherwise lay out a form here that somebody sends, who may only look signed out: browsers
+        # keep the session from forms of other sites.
         fields = list_kept_fields(request) if _is_of_this_site(request, reason) else []
         if fields and not request.user.is_authenticated:
             return keep_form_until_sign_in(request)

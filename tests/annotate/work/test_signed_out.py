@@ -68,6 +68,15 @@ def test_ratings_wait_whatever_their_criterion_is_called(url: str, is_stale: boo
     assert sent.items() <= held_in(response.content.decode()).items()
 
 
+def test_another_site_lays_out_no_answers_for_somebody_to_send(url: str) -> None:
+    """Browsers send it no session, so that the annotator looks signed out; the address was in a message or a log."""
+    client = Client(enforce_csrf_checks=True, headers={"origin": "https://other.example"})
+    response = client.post(url, FORM)
+    assert response.status_code == 403
+    assert COMMENT not in unescape(response.content.decode())
+    assert not FORM.keys() & held_in(response.content.decode()).keys()
+
+
 def test_a_page_that_is_only_read_leads_to_the_sign_in(url: str, client: Client) -> None:
     for answer in (client.get(url), client.post(url)):
         assert answer.status_code == 302
