@@ -67,7 +67,8 @@ def push(
 ) -> Published:
     """Push the files of a set to a data set on the Hub, in one commit. Raises Refused, also where the Hub refuses.
 
-    Nothing is half done: a push that failed can be repeated.
+    One that exists stays public or private; a public one is written to only with `is_public`. Nothing is half done: a
+    push that failed can be repeated.
     """
     try:
         from httpx2 import HTTPError
@@ -91,6 +92,11 @@ def push(
         published = write_folder(judgment_set, folder, terms)
         try:
             hub.create_repo(repository, repo_type="dataset", private=not is_public, exist_ok=True)
+            if not is_public and not hub.dataset_info(repository).private:
+                raise Refused(
+                    f"{repository} is public. Add --public if everybody may read the set. Otherwise make it private on "
+                    "the Hub, or choose another name."
+                )
             there = set(hub.list_repo_files(repository, repo_type="dataset"))
             if not (there <= NOT_OURS or there >= MARKS):
                 raise Refused(f"{repository} holds something else than a judgment set. Choose another name.")

@@ -23,7 +23,9 @@ class Command(ProjectCommand):
         where = parser.add_mutually_exclusive_group(required=True)
         where.add_argument("--to-folder", metavar="DIR", help="a new or empty folder, or one that holds this set")
         where.add_argument("--to-hub", metavar="OWNER/NAME", help="a data set on the Hub; it is created if needed")
-        parser.add_argument("--public", action="store_true", help="with --to-hub: create it public, not private")
+        parser.add_argument(
+            "--public", action="store_true", help="with --to-hub: create it public, or write to one that is public"
+        )
         parser.add_argument(
             "--author",
             action="append",

@@ -128,7 +128,15 @@ def _handle(hub: Hub, path: str, body: bytes) -> tuple[int, Any]:
     if path.startswith("/verify/"):
         asked = json.loads(body)
         return (200, {}) if len(hub.objects[asked["oid"]]) == asked["size"] else (422, {"error": "Wrong size."})
-    name, _, rest = path.removeprefix("/api/datasets/").partition("/main")[0].rpartition("/")
+    if path.startswith("/api/datasets/"):
+        return _handle_repository(hub, path.removeprefix("/api/datasets/"), body)
+    return 404, {"error": f"Nothing at {path}."}
+
+
+def _handle_repository(hub: Hub, path: str, body: bytes) -> tuple[int, Any]:
+    if path in hub.repositories:
+        return 200, {"id": path, "sha": "0" * 40, "private": hub.visibility[path] == "private"}
+    name, _, rest = path.partition("/main")[0].rpartition("/")
     files = hub.repositories.get(name)
     if files is None:
         return 404, {"error": f"Nothing at {path}."}

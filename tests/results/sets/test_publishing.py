@@ -130,10 +130,23 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     answer(*ASKED, "--to-hub", "lab/open", "--public")
     assert hub.visibility["lab/open"] == "public"
     hub.repositories["lab/model"] = {".gitattributes": b"", "model.safetensors": b"1"}
+    hub.visibility["lab/model"] = "private"
     assert "holds something else" in refuse(*ASKED, "--to-hub", "lab/model")
     assert hub.repositories["lab/model"].keys() == {".gitattributes", "model.safetensors"}
     assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", "no such/name!")
     assert TOKEN not in "".join(capsys.readouterr())
+
+
+def test_a_set_is_made_public_only_on_request(made: JudgmentSet, hub: Hub) -> None:
+    """People create data sets on the Hub's own page too, where they are public unless one says otherwise."""
+    hub.repositories[REPOSITORY] = {".gitattributes": b""}
+    hub.visibility[REPOSITORY] = "public"
+    assert f"{REPOSITORY} is public. Add --public" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    assert list(hub.repositories[REPOSITORY]) == [".gitattributes"]
+    assert not hub.commits
+    answer(*ASKED, "--to-hub", REPOSITORY, "--public")
+    assert refuse(*ASKED, "--to-hub", REPOSITORY), "Nor may a later set follow an earlier one there by itself."
+    assert hub.commits == ["Judgment set 1"]
 
 
 def test_large_files_go_to_xet_where_the_library_has_it(
