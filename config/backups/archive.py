@@ -158,6 +158,8 @@ def read_manifest(path: Path) -> Manifest:
             names = [member.name for member in members]
             if names[-2:] != [MANIFEST, CHECKSUM]:
                 raise Refused(f"{path} is no backup of Concord, or is cut off: its manifest is missing.")
+            if others := [member.name for member in members if not member.isreg()]:
+                raise Refused(f"{path} is damaged: {others[0]} is no plain file.")
             content = _read(archive, members[-2])
             checksum = _read(archive, members[-1])
     except OSError as error:
@@ -166,14 +168,23 @@ def read_manifest(path: Path) -> Manifest:
         raise Refused(f"{path} is no backup of Concord, or is cut off ({error}).") from error
     if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise Refused(f"{path} is damaged: its manifest has another checksum.")
-    found = orjson.loads(content)
-    if found["format"] > FORMAT:
-        raise Refused(f"{path} was made by a newer version of Concord ({found['concord']}). Update Concord first.")
-    manifest = Manifest(**{**found, "entries": {name: Entry(**entry) for name, entry in found["entries"].items()}})
+    try:
+        manifest = _parse(path, content)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Refused(f"{path} is damaged: its manifest cannot be read.") from error
     if sorted(names[:-2]) != sorted(manifest.entries):
         raise Refused(f"{path} is damaged: its entries are not those of its manifest.")
     if wrong := [name for name in manifest.files if not _is_safe(name)]:
         raise Refused(f"{path} is damaged: it has a file outside its folders ({wrong[0]}).")
+    return manifest
+
+
+def _parse(path: Path, content: bytes) -> Manifest:
+    found = orjson.loads(content)
+    if found["format"] > FORMAT:
+        raise Refused(f"{path} was made by a newer version of Concord ({found['concord']}). Update Concord first.")
+    manifest = Manifest(**{**found, "entries": {name: Entry(**entry) for name, entry in found["entries"].items()}})
+    int(manifest.program.partition(".")[0])  # by which `restore` chooses its own programs
     return manifest
 
 

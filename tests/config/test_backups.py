@@ -223,6 +223,65 @@ def test_what_is_damaged_newer_or_in_the_way_is_refused_and_nothing_changes(own_
         assert "another program" in refusal(good)
 
 
+_GOOD = {
+    "made_at": "2026-01-01T00:00:00Z",
+    "concord": "1.0",
+    "server": "16.1",
+    "program": "16.1",
+    "key": "0",
+    "migrations": {},
+    "rows": {},
+    "lost": [],
+    "entries": {"files/imports/a": {"n_bytes": 0, "sha256": "0"}},
+    "format": 1,
+}
+
+
+def _write_archive(path: Path, manifest: bytes, *, kind: bytes = tarfile.REGTYPE) -> None:
+    """Write an archive with one stored file, which somebody may have replaced by a link or a folder."""
+    with tarfile.open(path, "w") as file:
+        stored = tarfile.TarInfo("files/imports/a")
+        stored.type, stored.linkname = kind, "/etc/hostname"
+        file.addfile(stored)
+        checksum = hashlib.sha256(manifest).hexdigest().encode()
+        for name, content in (("manifest.json", manifest), ("manifest.sha256", checksum)):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            file.addfile(entry, BytesIO(content))
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        b"{",
+        b"[]",
+        b"1",
+        b"{}",
+        json.dumps(_GOOD | {"another": 1}).encode(),
+        json.dumps(_GOOD | {"format": "1"}).encode(),
+        json.dumps(_GOOD | {"program": "new"}).encode(),
+        json.dumps(_GOOD | {"program": None}).encode(),
+        json.dumps(_GOOD | {"entries": []}).encode(),
+        json.dumps(_GOOD | {"entries": {"files/imports/a": {}}}).encode(),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_refused(tmp_path: Path, manifest: bytes) -> None:
+    path = tmp_path / "written.tar"
+    _write_archive(path, manifest)
+    with pytest.raises(Refused, match="is damaged: its manifest cannot be read"):
+        archive.read_manifest(path)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_an_entry_that_is_no_file_is_refused(tmp_path: Path, kind: bytes) -> None:
+    path, manifest = tmp_path / "written.tar", json.dumps(_GOOD).encode()
+    _write_archive(path, manifest)
+    assert archive.read_manifest(path).files == ["files/imports/a"]
+    _write_archive(path, manifest, kind=kind)
+    with pytest.raises(Refused, match="files/imports/a is no plain file"):
+        archive.read_manifest(path)
+
+
 def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     own_site: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
