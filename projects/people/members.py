@@ -145,7 +145,8 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:
     # Two owners who demote each other at the same time cannot both succeed: the members' lock is held.
-    others = target.project.memberships.active().filter(role=Role.OWNER).exclude(pk=target.pk)
+    # Nobody signs in to a disabled account.
+    others = target.project.memberships.active().filter(role=Role.OWNER, user__is_active=True).exclude(pk=target.pk)
     if not others.exists():
         raise Refused(what)
 

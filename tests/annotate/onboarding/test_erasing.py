@@ -212,6 +212,10 @@ def test_the_only_owner_of_a_project_stays(owner: Membership, project: Project, 
         erasing.erase(user=owner.user, removes_work=False)  # type: ignore[arg-type]
     manager.role = Membership.Role.OWNER
     manager.save()
+    User.objects.filter(memberships=manager).update(is_active=False)
+    with pytest.raises(Refused, match="only owner of Bridges"):
+        erasing.erase(user=owner.user, removes_work=False)  # type: ignore[arg-type]
+    User.objects.filter(memberships=manager).update(is_active=True)
     erasing.erase(user=owner.user, removes_work=False)  # type: ignore[arg-type]
     with pytest.raises(Refused, match="only owner"):
         erasing.erase(user=manager.user, removes_work=False)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.urls import reverse
 
+from projects.accounts import users
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from projects.people import members
@@ -71,6 +72,18 @@ def test_the_last_owner_stays(owner: Membership) -> None:
     members.change_role(target=owner, role=Role.MANAGER, actor=owner)
     owner.refresh_from_db()
     assert owner.role == Role.MANAGER
+
+
+def test_an_owner_whose_account_is_disabled_is_none_to_leave_a_project_to(owner: Membership) -> None:
+    second = make_membership(owner.project, role=Role.OWNER)
+    assert second.user is not None
+    users.set_active(user=second.user, is_active=False)
+    with pytest.raises(Refused, match="needs an owner"):
+        members.change_role(target=owner, role=Role.MANAGER, actor=owner)
+    members.change_role(target=second, role=Role.MANAGER, actor=owner)
+    members.change_role(target=second, role=Role.OWNER, actor=owner)
+    users.set_active(user=second.user, is_active=True)
+    members.change_role(target=owner, role=Role.MANAGER, actor=owner)
 
 
 @pytest.mark.django_db(transaction=True)
