@@ -212,6 +212,8 @@ def _render_form(
         "form": form,
         "test": test,
         "item": item,
+        # The initial values of a preview are what is typed.
+        "seen": request.POST.get("seen", "") if "preview" in request.POST else form.seen,
         "was_shown": item is not None and items.was_shown(item),
         **_make_preview(test, form, item),
     }

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate.qualification.forms import ItemForm
 from projects.models import Membership, Project
 from projects.settings.forms import SettingsForm
 from tests.annotate.panels.samples import make_panel
@@ -93,3 +94,25 @@ def test_two_who_edit_the_quality_rules_do_not_undo_each_other(
     answer = client.post(rules, {**sent, "spot_check_floor": "7"})
     assert answer.status_code == 422
     assert "Someone else changed this while you were editing: Share of each annotator" in answer.content.decode()
+
+
+def test_two_who_edit_an_item_of_the_test_do_not_undo_each_other(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    item, client = make_test(project).items.all()[0], client_of(manager)
+    edit = reverse("annotate:qualification-item", args=[project.slug, item.pk])
+    seen = read_seen(client.get(edit).content.decode())
+    sent = {**ItemForm.initial_values(item), "seen": seen}
+    assert client.post(edit, {**sent, "explanation": "Theirs"}).status_code == 302
+    # A preview in between shows what is typed, and takes nothing of what somebody else saved for seen.
+    preview = client.post(edit, {**sent, "question": "Mine?", "preview": "1"}).content.decode()
+    assert read_seen(preview) == seen
+    answer = client.post(edit, {**sent, "question": "Mine?"})
+    assert answer.status_code == 422
+    assert "Someone else changed this while you were editing: Explanation" in answer.content.decode()
+    item.refresh_from_db()
+    assert item.explanation == "Theirs"
+    again = {**sent, "question": "Mine?", "explanation": "Theirs", "seen": read_seen(answer.content.decode())}
+    assert client.post(edit, again).status_code == 302
+    item.refresh_from_db()
+    assert (item.question, item.explanation) == ("Mine?", "Theirs")
