@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotate.imports import uploading
 from annotate.models import Import
-from projects.api.auth import ProjectEndpoint
+from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
 from projects.api.serializers import (
     LONGEST,
     FiniteFloatField,
@@ -110,6 +110,7 @@ class NewImportSerializer(ImportOptionsSerializer):
 
 
 class ImportList(ProjectEndpoint):
+    policy = FOR_MANAGERS
     query = ImportQuery
     takes_files = True
     parser_classes = [MultiPartParser]
@@ -150,6 +151,8 @@ class ImportList(ProjectEndpoint):
 
 
 class ImportShow(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
     @extend_schema(responses=ImportSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Read an import.
@@ -160,6 +163,8 @@ class ImportShow(ProjectEndpoint):
 
 
 class ImportCheck(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
     @extend_schema(request=ImportOptionsSerializer, responses={HTTPStatus.ACCEPTED: ImportSerializer})
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Validate a file again with other options.
@@ -173,6 +178,8 @@ class ImportCheck(ProjectEndpoint):
 
 
 class ImportWrite(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
     @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: ImportSerializer})
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Import a validated file.
@@ -190,6 +197,8 @@ class ImportWrite(ProjectEndpoint):
 
 
 class ImportCancel(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
     @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: ImportSerializer})
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Cancel an import.

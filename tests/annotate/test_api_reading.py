@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotate.models import Judgment
+from annotate.models import Import, Judgment
 from annotate.work import submitting
 from projects.models import Candidate, Membership, Project
 from tests import sized_projects
@@ -147,3 +147,20 @@ def test_a_judgment_names_nobody(project: Project, script: Script, annotator: Me
     assert (same["count"], same["results"]) == (1, [row])
     assert script.read("judgments/", source="nobody")["count"] == 0
     assert (row["value"], row["annotator"], row["assignment"]) == (None, annotator.pseudonym, str(assignment))
+
+
+def test_researchers_read_no_imports_as_on_pages(project: Project, researcher: Membership, manager: Membership) -> None:
+    """Files have a column for each annotator, and what is wrong with a row names it."""
+    Import.objects.create(
+        project=project,
+        number=1,
+        kind=Import.Kind.JUDGMENTS,
+        requested_by=manager,
+        state=Import.State.FAILED,
+        error="rows.csv: line 2, column “Anna Berg”: 9 is outside the scale.",
+    )
+    assert "Anna Berg" in Script(manager).read("imports/1/")["error"]
+    for path in ("imports/", "imports/1/"):
+        refused = Script(researcher).get(f"/api/v1/projects/{project.slug}/{path}")
+        assert refused.status_code == 403
+        assert "Anna Berg" not in refused.content.decode()
