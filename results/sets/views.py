@@ -6,6 +6,8 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
+from django.db.models import Max
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -64,11 +66,13 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            _make_preview(project, form).require_confirmed(request)
             name = read_typed(request.POST.get("name", ""))
-            judgment_set = freezing.request_set(
-                project=project, actor=request.membership, name=name, settings=form.settings()
-            )
+            with transaction.atomic():
+                judgment_set = freezing.request_set(
+                    project=project, actor=request.membership, name=name, settings=form.settings()
+                )
+                # The numbering is locked by now: of one form sent twice at once, the second sees the set of the first.
+                _make_preview(project, form, requested=judgment_set).require_confirmed(request)
         except Refused as refused:
             refusal = refused.message
         else:
@@ -225,9 +229,14 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     return render(request, "results/sets/new.html", context, status=status)
 
 
-def _make_preview(project: Project, form: SetForm) -> Preview:
-    """Seal the settings alone: a set includes the judgments of the moment it is frozen, and the page says so."""
-    return Preview("set", project, form.settings(), uses_adjudication(project))
+def _make_preview(project: Project, form: SetForm, *, requested: JudgmentSet | None = None) -> Preview:
+    """Seal the settings, and which set was the newest before the `requested` one: a form that is sent twice is one set.
+
+    No counts: a set includes the judgments of the moment it is frozen, and the page says so.
+    """
+    before = project.judgment_sets.exclude(pk=requested.pk) if requested is not None else project.judgment_sets.all()
+    newest = before.aggregate(newest=Max("number"))["newest"]
+    return Preview("set", project, form.settings(), [uses_adjudication(project), newest])
 
 
 def _list_changed_settings(judgment_set: JudgmentSet, criteria: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -17,6 +17,7 @@ from annotate.frames.stages import Stage, default_stage
 from annotate.models import Judgment
 from measures.gold_rules import GoldRule
 from projects.models import LogEntry, Membership, Project
+from projects.web.previews import OTHER_NUMBERS, SEAL
 from results.models import JudgmentSet
 from results.scope.excluded import count_inclusion
 from results.sets import freezing
@@ -28,7 +29,7 @@ from tests.factories import make_candidates, make_dataset, make_membership, make
 from tests.page_reader import condense
 from tests.page_reader import read as read_page
 from tests.people import SignIn
-from tests.previews import confirm
+from tests.previews import confirm, find_seal
 from tests.results.judged_batches import canonical, judge
 from tests.results.sets.frozen_sets import freeze, lines, read, table
 from tests.test_counts import Site, make_site
@@ -103,6 +104,20 @@ def test_a_manager_looks_and_freezes(project: Project, manager: Membership, desk
     made.refresh_from_db()
     assert made.sha256 in shown
     assert all(file["sha256"] in shown for file in made.files)
+
+
+def test_a_form_that_is_sent_twice_freezes_one_set(project: Project, desk: Client) -> None:
+    """A set can't be deleted, and another one of the same judgments would be as citable as the first."""
+    canonical(project)
+    asked = {"splits": "dev", "gold": "median"}
+    sent = {**asked, "name": "Once", SEAL: find_seal(desk.get(NEW, asked).content.decode())}
+    assert desk.post(NEW, sent).status_code == 302
+    again = desk.post(NEW, sent)
+    assert again.status_code == 422
+    page = again.content.decode()
+    assert OTHER_NUMBERS in page
+    assert [each.number for each in JudgmentSet.objects.all()] == [1]
+    assert desk.post(NEW, {**sent, SEAL: find_seal(page)}).status_code == 302
 
 
 @pytest.mark.parametrize(
