@@ -1,5 +1,6 @@
 """Panels of a project: created from a platform's preset, changed, ended."""
 
+import uuid
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,16 +14,28 @@ from projects.access import lock_actor
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.models import Act, Membership
+from projects.web.keyed_forms import make_secret
 
 PARAMETERS = ("participant_parameter", "session_parameter", "study_parameter")
+TOKEN_LENGTH = 32
+"""Characters of a panel's link, of 6 bits each."""
 PLACEHOLDERS = ("{code}", "{participant}", "{session}")
 
 
 @transaction.atomic
-def create_panel(*, actor: Membership, values: dict[str, Any]) -> Panel:
-    """Create a panel and return it. Raises Refused, naming the field, for values that do not go together."""
+def create_panel(*, actor: Membership, values: dict[str, Any], key: uuid.UUID | None = None) -> Panel:
+    """Create a panel and return it; the same key again is the same panel.
+
+    Raises Refused, naming the field, for values that do not go together, and for other values with the same key.
+    """
     lock_actor(actor)
-    panel = Panel(project=actor.project, created_by=actor, **values)
+    panel = Panel(
+        project=actor.project, created_by=actor, token=make_secret("panel", actor, key)[:TOKEN_LENGTH], **values
+    )
+    if (created := Panel.objects.filter(token=panel.token).first()) is not None:
+        if any(getattr(created, name) != value for name, value in values.items()):
+            raise Refused(f"Panel {created.number} was created by this form. Edit it, or open this page again.")
+        return created
     _check(panel)
     panel.number = next_number(actor.project, Panel)
     panel.save()

@@ -23,6 +23,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import write_percent
 from projects.models import Project
 from projects.web.forms import choose_status
+from projects.web.keyed_forms import KeyedForm
 from projects.web.links import absolute_url
 from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
@@ -64,14 +65,16 @@ def panel_new(request: ProjectRequest, project: Project) -> HttpResponse:
         "hits_per_session": 1,
         "currency": "USD",
     }
-    form = PanelForm(request.POST if request.method == "POST" else None, instance=Panel(project=project), initial=start)
+    data = request.POST if request.method == "POST" else None
+    form, keyed = PanelForm(data, instance=Panel(project=project), initial=start), KeyedForm(data)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             values = {"platform": platform, **form.cleaned_data}
-            panel = managing.create_panel(actor=request.membership, values=values)
+            key = keyed.cleaned_data["key"] if keyed.is_valid() else None
+            panel = managing.create_panel(actor=request.membership, values=values, key=key)
             messages.success(request, "Panel created. Copy its link to the platform.")
             return redirect("annotate:panel-show", project.slug, panel.number)
-    context = {"form": form, "platform": Panel.Platform(platform).label}
+    context = {"form": form, "key": keyed["key"], "platform": Panel.Platform(platform).label}
     return render(request, "annotate/panels/edit.html", context, status=choose_status(form))
 
 

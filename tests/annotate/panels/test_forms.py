@@ -46,3 +46,22 @@ def test_a_field_that_may_be_empty_only_beside_another_is_not_called_optional(
     optional = {name for name, label in labels.items() if "optional" in label}
     assert optional & {"hits_per_session", "minutes_per_session", "code_completed"} == set()
     assert {"code_screened_out", "session_parameter", "return_url"} <= optional
+
+
+@pytest.mark.django_db
+def test_a_form_that_is_sent_twice_creates_one_panel(project: Project, manager: Membership, client_of: SignIn) -> None:
+    address, client = f"/p/{project.slug}/panels/new/?platform=generic", client_of(manager)
+    (key,) = re.findall(r'name="key" value="([^"]+)"', client.get(address).content.decode())
+    sent = {"name": "x", "participant_parameter": "id", "hits_per_session": "1", "minutes_allowed": "60"}
+    sent |= {"code_completed": "DONE", "paid_by": "platform", "currency": "EUR", "fee_percent": "0", "key": key}
+    for _ in range(2):
+        answer = client.post(address, sent)
+        assert answer.status_code == 302
+        assert answer["Location"] == f"/p/{project.slug}/panels/1/"
+    assert project.panels.count() == 1
+    other = client.post(address, {**sent, "name": "y"})
+    assert other.status_code == 422
+    assert "Panel 1 was created by this form" in other.content.decode()
+    for without in ({**sent, "key": ""}, {**sent, "key": "x"}):
+        assert client.post(address, without).status_code == 302
+    assert project.panels.count() == 3
