@@ -22,6 +22,8 @@ _CELLS_AT_A_TIME = 2_000_000
 """Annotators are processed in blocks of about this many numbers (16 MB), which bounds memory."""
 _LEAST_TRUST = 0.05
 """An annotator with a lower correlation has this weight: with 0, units that only they rated would have no mean."""
+_LEAST_UNITS = 2
+"""Of one unit alpha is undefined, as in `measures.agreement.krippendorff_alpha`."""
 NOBODY_ELSE = "nobody else has rated the same candidates"
 
 
@@ -324,11 +326,11 @@ class _LeaveOneOut:
         return np.concatenate(found)
 
     def _compute(self, draws: Floats, level: Level) -> Floats:
-        """Return alpha of each draw; NaN where no unit is left."""
+        """Return alpha of each draw; NaN where no unit is left, or only one, of which alpha would be 0."""
         found = np.full(len(draws), np.nan)
-        is_left = draws.any(axis=1)
-        if is_left.any():
-            found[is_left] = alphas(self.patterns, draws[is_left], level)
+        has_units = draws.sum(axis=1) >= _LEAST_UNITS
+        if has_units.any():
+            found[has_units] = alphas(self.patterns, draws[has_units], level)
         return found
 
     def _draws(self, start: int, stop: int) -> Floats:

@@ -27,7 +27,7 @@ METHODS = 4
 """Raised where methods change: figures computed by earlier ones are still shown, and offered to be recomputed."""
 METHODS_OF = {
     "agreement": 2,
-    "annotators": 2,
+    "annotators": 3,
     "batch": 3,
     "golds": 3,
     "leaderboard": 4,

@@ -99,6 +99,15 @@ def test_two_annotators_leave_nothing_without_one() -> None:
     assert [type(effect) for effect in effects.values()] == [Undefined, Undefined]
 
 
+def test_alpha_of_the_one_unit_that_an_annotator_leaves_is_undefined() -> None:
+    rows = [("a", "x", 1.0), ("a", "y", 2.0), ("b", "y", 1.0), ("b", "z", 2.0), ("c", "y", 2.0), ("c", "z", 2.0)]
+    frame = pd.DataFrame(rows, columns=["unit", "annotator", "value"])
+    effects = alpha_effects(frame, level="nominal")
+    reason = "without this annotator there is no agreement to compute"
+    assert effects["z"] == effects["y"] == Undefined(reason=reason), "alpha of one unit would always be 0"
+    assert isinstance(effects["x"], AlphaEffect)
+
+
 def check_effects(frame: pd.DataFrame, level: str) -> None:
     whole = krippendorff_alpha(frame, level=level)
     assert isinstance(whole, Agreement)
