@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from measures.correlation import kendall, name_human_side, pearson, spearman
+from measures.correlation import LEAST_PAIRS, kendall, name_human_side, pearson, spearman
 from measures.jackknife import LEAST_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
@@ -124,6 +124,11 @@ class Items:
         ranks = Ranks(self.human, columns)
         spearmans = np.concatenate([ranks.spearmans(weights) for weights in leave_out_each(parts)])
         kendalls = [Pairs(self.human, column).kendalls_without(parts) for column in columns]
+        is_undefined = self._leaves_few
+        linear[is_undefined] = np.nan
+        if not self.has_blocks:
+            for each in (spearmans, *kendalls):
+                each[is_undefined] = np.nan
         return {name: (linear[:, at], spearmans[:, at], kendalls[at]) for at, name in enumerate(self.metrics)}
 
     def leave_out_pearsons(self) -> Floats:
@@ -131,7 +136,14 @@ class Items:
         if self.n_drawn < LEAST_UNITS or not self.metrics:
             return np.full((self.n_drawn, len(self.metrics)), np.nan)
         parts = np.arange(self.n) if self.drawn is None else self.drawn
-        return Moments(self.human, list(self.metrics.values())).pearsons_without(parts)
+        found = Moments(self.human, list(self.metrics.values())).pearsons_without(parts)
+        found[self._leaves_few] = np.nan
+        return found
+
+    @property
+    def _leaves_few(self) -> npt.NDArray[np.bool_]:
+        """Whether fewer than three items are left without each item or group: of two every correlation is 1 or -1."""
+        return self.n - self.sizes < LEAST_PAIRS
 
     def resample_pearsons(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return each metric's Pearson, shape (resamples, metrics); all NaN with fewer than two items or groups."""
