@@ -192,7 +192,7 @@ def bound_interval(
     Returns
     -------
     JackknifeInterval or Undefined
-        Undefined if `found` is.
+        Undefined if `found` is, and if the mean is at an end of the scale, where the interval would be the whole scale.
 
     Notes
     -----
@@ -219,6 +219,8 @@ def bound_interval(
     if isinstance(found, Undefined):
         return found
     share, se = (mean - low) / (high - low), found.se / (high - low)
+    if min(share, 1 - share) < _AT_END:
+        return Undefined(reason=f"the estimate is exactly {round(mean)}")
     squared = float(stdtrit(found.n_effective - 1, (1 + found.confidence) / 2)) ** 2
     n = share * (1 - share) / se**2
     middle = (share + squared / (2 * n)) / (1 + squared / n)

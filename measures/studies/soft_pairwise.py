@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measures.jackknife import Scale, effective_number, jackknife_interval
+from measures.jackknife import Scale, bound_interval, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import IN_SUMS, is_constant
@@ -30,7 +30,8 @@ class SoftAccuracy:
     plain : float
         The share of pairs that both sides put in the same order; a tie of one side alone is wrong.
     low, high : float or None
-        The ends of the jackknife interval of `soft`, for these systems; None where there is none.
+        The ends of the interval of `soft`, for these systems: Wilson's, with the standard error of the jackknife. None
+        where there is none.
     why_no_interval : str
         The reason why there is none; empty otherwise.
     """
@@ -101,8 +102,8 @@ def compare_system_pairs(
     -------
     SoftAccuracies or Undefined
         Undefined with fewer than four systems, or fewer than two questions that every system has. Intervals leave out
-        one passage at a time. A metric whose scores are all equal is undefined: it has p = 1 for every pair, in
-        whichever order. So are all metrics where the human scores are all equal.
+        one passage at a time; an accuracy of exactly 1 has none. A metric whose scores are all equal is undefined: it
+        has p = 1 for every pair, in whichever order. So are all metrics where the human scores are all equal.
 
     References
     ----------
@@ -143,13 +144,12 @@ def compare_system_pairs(
         metric = _Leads(scores[:, is_used], signs[:, flipped])
         soft = _soften(p_human, metric.whole())
         left_out = [_soften(one, other) for one, other in zip(p_human_without, metric.without(units), strict=True)]
-        ends = jackknife_interval(
+        symmetric = jackknife_interval(
             soft, left_out, scale=Scale.PLAIN, sizes=np.bincount(units), confidence=confidence, unit="passage"
         )
-        # An accuracy is a share: ends beyond 0 and 1 are cut.
-        low, high, why = (
-            (None, None, ends.reason) if isinstance(ends, Undefined) else (max(0.0, ends.low), min(1.0, ends.high), "")
-        )
+        # An accuracy near 1 has no interval that is symmetric about it.
+        ends = bound_interval(soft, symmetric, low=0, high=1)
+        low, high, why = (None, None, ends.reason) if isinstance(ends, Undefined) else (ends.low, ends.high, "")
         plain = float((human.order() == metric.order()).mean())
         found[name] = SoftAccuracy(soft=soft, plain=plain, low=low, high=high, why_no_interval=why)
     return SoftAccuracies(

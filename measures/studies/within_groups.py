@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.correlation import LEAST_PAIRS
-from measures.jackknife import Scale, effective_number, jackknife_interval
+from measures.jackknife import Scale, bound_interval, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.studies.group_correlations import are_constant, correlate_groups, kendall_of_groups, rank_in_groups
@@ -32,7 +32,7 @@ class WithinCorrelation:
     value : float or Undefined
         The unweighted mean over the groups that count.
     low, high : float or None
-        The ends of its jackknife interval; None where there is none.
+        The ends of its interval, from the standard error of the jackknife; None where there is none.
     why_no_interval : str
         The reason why there is none; empty otherwise.
     """
@@ -109,8 +109,8 @@ def correlate_within(
         A correlation is undefined in a group of fewer than three items, and where all human scores or all scores of
         the metric in it are equal; a mean over no group is undefined, and a metric without any correlation leaves no
         group out for the others. Intervals leave out one unit at a time: of a mean
-        on its own scale, of a single group on Fisher's z. There is none where a group becomes undefined without a
-        unit.
+        they are Wilson's between -1 and 1, of a single group on Fisher's z. There is none where a group becomes
+        undefined without a unit.
 
     Raises
     ------
@@ -212,10 +212,12 @@ def _as_result(
     value: float | Undefined, left_out: Floats, *, scale: Scale, sizes: Ints, confidence: float
 ) -> WithinCorrelation:
     found = jackknife_interval(value, left_out, scale=scale, sizes=sizes, confidence=confidence, unit="passage")
+    if scale is Scale.PLAIN and not isinstance(value, Undefined):
+        # A mean of correlations lies between theirs, and so does its interval.
+        found = bound_interval(value, found, low=-1, high=1)
     if isinstance(found, Undefined):
         return WithinCorrelation(value=value, low=None, high=None, why_no_interval=found.reason)
-    # A mean of correlations is one: ends beyond -1 and 1 are cut.
-    return WithinCorrelation(value=value, low=max(-1.0, found.low), high=min(1.0, found.high), why_no_interval="")
+    return WithinCorrelation(value=value, low=found.low, high=found.high, why_no_interval="")
 
 
 def _find_nowhere() -> Mean:

@@ -17,7 +17,7 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.correlating import correlate_linearly
 from measures.studies.grids import Grid
-from measures.studies.minimal_pairs import minimal_pair_accuracy
+from measures.studies.minimal_pairs import WILSON, minimal_pair_accuracy
 from measures.studies.permutation import permute
 from measures.studies.ranking import find_ranks
 from measures.studies.significance import correct_pairs
@@ -124,6 +124,7 @@ class _Leaderboard:
             "n_systems": int(self.frame.table[SOURCE][self.common].nunique()),
             "n_pairs": n_pairs,
             "why_no_pairs": why_no_pairs,
+            "interval_of_soft": WILSON,
             "reliability": store(self.frame.ceiling(self.settings, rows=self.common)),
             "has_simulated": self.frame.has_simulated,
             "warnings": self._list_warnings() if self.ranked else self._explain_no_ranks(),

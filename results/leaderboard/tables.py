@@ -60,9 +60,11 @@ def _tabulate_metrics(figures: Figures) -> Table:
                 Missing(cost["reason"]) if "reason" in cost else cost["seconds"],
             ]
         )
+    # Figures of earlier versions have symmetric intervals of soft pairwise accuracy.
+    also = "soft pairwise accuracy and " if "interval_of_soft" in figures else ""
     caption = (
         f"Metrics of the project ({describe_basis(figures)}; 95 % intervals over passages by the jackknife with "
-        "Student's t, of minimal pairs by Wilson's method)."
+        f"Student's t, of {also}minimal pairs by Wilson's method)."
     )
     return Table("metrics", "Leaderboard", columns, rows, caption, notes=list_notes(figures), label="leaderboard")
 

@@ -30,7 +30,7 @@ METHODS_OF = {
     "annotators": 3,
     "batch": 3,
     "golds": 3,
-    "leaderboard": 4,
+    "leaderboard": 5,
     "plan": 2,
     "replication": 3,
     "systems": 4,

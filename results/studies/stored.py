@@ -9,13 +9,14 @@ from projects.jobs.running import OnProgress
 
 WORDING = "wording"
 """The key of the version of the words that files of an evaluation have; without it they have the first."""
-NEWEST_WORDING = 6
+NEWEST_WORDING = 7
 """Captions say since 2 what brackets of one person against the others hold, and “1 passage”.
 
 Since 3 they count the draws and the questions of a system-level correlation, and the answers of each weight's sweep.
 Since 4 one person against the others is of z scores where gold scores are; before, it was of ratings as given.
 Since 5 intervals of pairwise accuracy are Wilson's; before, they were symmetric and cut at 0 and 1.
 Since 6 they name the fewest judgments in plain words, and no two columns of pairs of metrics have one name.
+Since 7 intervals of soft pairwise accuracy and of means over groups are Wilson's; before, they were symmetric and cut.
 """
 
 

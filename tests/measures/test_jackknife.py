@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 from measures.correlation import pearson
-from measures.jackknife import JackknifeInterval, Scale, jackknife, jackknife_interval
+from measures.jackknife import JackknifeInterval, Scale, bound_interval, jackknife, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Ints
 
@@ -139,3 +139,9 @@ def test_units_of_uneven_size_have_as_many_as_their_effective_number() -> None:
 def test_a_unit_that_outweighs_all_others_leaves_no_interval() -> None:
     found = jackknife_interval(0.64, [0.6, 0.7, 0.65], scale="plain", sizes=[40, 2, 2], unit="passage")
     assert found == Undefined(reason="one passage outweighs all others together")
+
+
+@pytest.mark.parametrize(("mean", "low", "high", "at"), [(1.0, 0, 1, "1"), (-1.0, -1, 1, "-1"), (5.0, 1, 5, "5")])
+def test_a_mean_at_the_end_of_its_scale_has_no_bounded_interval(mean: float, low: float, high: float, at: str) -> None:
+    plain = jackknife_interval(mean, [0.9 * mean, 0.8 * mean, mean, mean], scale="plain")
+    assert bound_interval(mean, plain, low=low, high=high) == Undefined(reason=f"the estimate is exactly {at}")

@@ -17,7 +17,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, SOURCE, Frame
-from results.studies.intervals import Intervals
+from results.studies.intervals import Intervals, name_wilson
 from results.studies.kinds.kind import About, Figures, Kind, Section, format_least
 from results.studies.kinds.within_groups import sort_by
 from results.studies.settings import Settings
@@ -121,12 +121,14 @@ def make_sections(about: About) -> list[Section]:
         plain: Value = Missing(each["reason"]) if "reason" in each else each["plain"]
         rows.append([about.labels[subject], read_value(_read_soft(each)), plain])
     title = "Agreement with human scores on pairs of systems, 0 to 1"
+    # Evaluations of earlier wordings have symmetric intervals.
+    method = name_wilson(about.resampling) if about.wording > 6 else about.resampling
     drawn = [(about.labels[subject], read_value(_read_soft(figures["metrics"][subject]))) for subject in order]
     return [
         Section(
             "soft",
             "Pairs of systems",
-            Table("soft", title, columns, rows, about.captioned(title, about.resampling, counted=_count_pairs(about))),
+            Table("soft", title, columns, rows, about.captioned(title, method, counted=_count_pairs(about))),
             charts=[draw_estimates("soft", title, drawn, axis="soft pairwise accuracy")],
             note=_explain(figures),
         )

@@ -14,7 +14,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, SOURCE, Frame
-from results.studies.intervals import PASSAGES, Intervals
+from results.studies.intervals import PASSAGES, Intervals, name_wilson
 from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store_number
@@ -125,12 +125,15 @@ def make_sections(about: About) -> list[Section]:
     title = f"Correlation with human scores, mean of {figures['n_averaged']:,} {_NOUNS[figures[GROUP_BY]]}"
     if figures[GROUP_BY] == NONE:
         title = "Correlation with human scores over all answers"
+    # Evaluations of earlier wordings have symmetric intervals; that of a single group is on Fisher's z.
+    has_wilson = about.wording > 6 and figures["n_averaged"] > 1
+    method = name_wilson(about.resampling) if has_wilson else about.resampling
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject]["pearson"])) for subject in order]
     return [
         Section(
             "groups",
             "Correlation within groups",
-            Table("groups", title, columns, rows, about.captioned(title, about.resampling)),
+            Table("groups", title, columns, rows, about.captioned(title, method)),
             charts=[draw_estimates("groups", title, drawn, axis="mean Pearson's r")],
             note=" ".join(
                 [

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from measures.patterns import Floats
 from measures.studies.grids import Grid
@@ -23,6 +24,16 @@ def make_grid(human: Floats, units: Any = None, **metrics: Floats) -> Grid:
         questions=columns,
         units=its_units[columns],
     )
+
+
+def find_wilson_ends(mean: float, reach: float, *, low: float = 0.0, high: float = 1.0) -> tuple[float, float]:
+    """The true means from which the observed one is just `reach` away, as that changes with (m - low)(high - m)."""
+
+    def find(one: float, other: float) -> float:
+        variance = reach**2 / ((mean - low) * (high - mean))
+        return float(brentq(lambda m: (mean - m) ** 2 - variance * (m - low) * (high - m), one, other, xtol=1e-14))
+
+    return find(low, mean), find(mean, high)
 
 
 def draw_scores(rng: np.random.Generator, n_systems: int, n_questions: int, *, gaps: float = 0.0) -> list[Floats]:

@@ -11,7 +11,7 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.grids import Grid
 from measures.studies.soft_pairwise import SoftAccuracies, SoftAccuracy, compare_system_pairs
-from tests.measures.studies.grids import HUMAN, METRIC, draw_scores, make_grid
+from tests.measures.studies.grids import HUMAN, METRIC, draw_scores, find_wilson_ends, make_grid
 
 
 def compare(grid: Grid, **over: bool) -> SoftAccuracies:
@@ -64,7 +64,8 @@ def test_it_equals_enumeration_by_question_and_by_passage_also_without_a_passage
     se = np.sqrt(4 / 5 * ((without - np.mean(without)) ** 2).sum())
     first = read_one(compare(grid, by_unit=True), "one")
     # Four passages of two questions and one of one count as 81 / 17.
-    assert first.low == pytest.approx(max(0.0, first.soft - t.ppf(0.975, 81 / 17 - 1) * se))
+    assert (first.low, first.high) == pytest.approx(find_wilson_ends(first.soft, t.ppf(0.975, 81 / 17 - 1) * se))
+    assert 0 < (first.low or 0) < first.soft < (first.high or 1) < 1
 
 
 def test_random_signs_come_near_to_all_and_are_drawn_once() -> None:
@@ -105,3 +106,15 @@ def test_equal_human_scores_leave_every_metric_undefined() -> None:
     found = compare(make_grid(np.full(HUMAN.shape, 3.0), flat=np.ones(HUMAN.shape), m=METRIC))
     assert found.metrics["flat"] == Undefined(reason="all scores are equal")
     assert found.metrics["m"] == Undefined(reason="all human scores are equal")
+
+
+def test_an_interval_near_one_stays_below_it() -> None:
+    rng = np.random.default_rng(5)
+    human = np.arange(5.0)[:, None] + rng.normal(size=(5, 8))
+    near = human + 0.5 * rng.normal(size=human.shape)
+    found = compare(make_grid(human, near=near, same=human))
+    each = read_one(found, "near")
+    assert each.low is not None
+    assert each.high is not None
+    assert 0.8 < each.low < each.soft < each.high < 1
+    assert read_one(found, "same").why_no_interval == "no single passage changes the estimate"

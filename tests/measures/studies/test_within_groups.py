@@ -10,7 +10,7 @@ from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.within_groups import WithinGroups, correlate_within
-from tests.measures.studies.grids import HUMAN, METRIC, draw_scores
+from tests.measures.studies.grids import HUMAN, METRIC, draw_scores, find_wilson_ends
 
 SYSTEMS, QUESTIONS = (each.ravel() for each in np.indices(HUMAN.shape))
 
@@ -69,9 +69,19 @@ def test_it_equals_a_loop_over_groups_and_over_passages_left_out(by: str) -> Non
         sizes = np.unique(units[is_in][weighed], return_counts=True)[1]
         degrees = sizes.sum() ** 2 / (sizes**2).sum() - 1
         first = found.metrics[name]["pearson"]
-        assert [first.low, first.high] == pytest.approx(
-            [values[0] + sign * float(t.ppf(0.975, degrees) * se) for sign in (-1, 1)]
-        )
+        ends = find_wilson_ends(values[0], float(t.ppf(0.975, degrees) * se), low=-1.0)
+        assert (first.low, first.high) == pytest.approx(ends)
+
+
+def test_a_system_of_which_a_passage_leaves_two_answers_leaves_no_interval() -> None:
+    # Of the first system five answers are on one passage. Without them two are left, whose correlation would be 1.
+    systems, units = np.repeat([0, 1], 7), np.array([0, 0, 0, 0, 0, 1, 2, 0, 0, 1, 1, 2, 2, 2])
+    human = np.array([1.0, 2, 3, 4, 2, 5, 1, 3, 1, 4, 2, 2, 5, 1])
+    metric = np.array([2.0, 1, 3, 3, 1, 5, 2, 1, 2, 4, 1, 3, 4, 2])
+    for each in correlate(human, {"m": metric}, systems, units).metrics["m"].values():
+        assert not isinstance(each.value, Undefined)
+        assert (each.low, each.high) == (None, None)
+        assert each.why_no_interval == "the estimate without one passage is undefined"
 
 
 def test_large_groups_have_the_same_tau_as_small_ones() -> None:

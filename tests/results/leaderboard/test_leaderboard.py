@@ -232,6 +232,9 @@ def test_the_page_its_files_and_the_api_show_the_same(
             found = client.get(f"{HERE}tables/{name}.{form}")
             assert found.status_code == 200
             assert "Far" in found.content.decode()
+            if (name, form) == ("metrics", "md"):
+                methods = "Student's t, of soft pairwise accuracy and minimal pairs by Wilson's method)."
+                assert methods in found.content.decode()
             if form == "tex":
                 check_latex(found.content.decode())
     assert client.get(f"{HERE}charts/segment.svg").status_code == 200

@@ -71,6 +71,24 @@ def score(project: Project, actor: Membership, title: str, seed: int, noise: flo
     return give_scores(project, actor, title, dict(scores), **over)
 
 
+@pytest.mark.parametrize("kind", ["soft", "groups"])
+def test_captions_name_the_method_of_intervals_that_stay_on_the_scale(
+    league: Project, criteria: list[str], owner: Membership, kind: str
+) -> None:
+    made = study(league, owner, [score(league, owner, "Near", 1, 0.3)], kind, criterion=criteria[0], n_resamples=200)
+    table = find_table(made, kind)
+    assert table is not None
+    assert table.caption.endswith(
+        "; 95 % intervals by Wilson's method, the jackknife and Student's t over 3 passages)."
+    )
+    assert made.result is not None
+    made.result["wording"] = 6
+    table = find_table(made, kind)
+    assert table is not None
+    earlier = "; 95 % intervals by the jackknife with Student's t over 3 passages)."
+    assert table.caption.endswith(earlier), "evaluations of earlier versions have other intervals"
+
+
 def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     league: Project, criteria: list[str], researcher: Membership, client_of: SignIn
 ) -> None:
