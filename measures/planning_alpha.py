@@ -74,6 +74,10 @@ class AlphaPlan:
         Draws of ratings for each number of judgments.
     by_group : bool
         Whether intervals are over groups.
+    n_groups : int
+        The groups of the trial that have a unit with two ratings, or these units where intervals are over units.
+    n_effective : float
+        As how many of one size they count.
     """
 
     trial: Agreement
@@ -83,6 +87,8 @@ class AlphaPlan:
     widths: tuple[PlannedWidth, ...]
     n_draws: int
     by_group: bool
+    n_groups: int
+    n_effective: float
 
 
 def plan_alpha(
@@ -199,6 +205,8 @@ def plan_alpha(
         widths=tuple(widths),
         n_draws=n_draws,
         by_group=by_group,
+        n_groups=observed.n_groups,
+        n_effective=effective_number(np.bincount(observed.groups)),
     )
 
 

@@ -197,6 +197,31 @@ def warn_of_equal_by_part(report: Mapping[str, Any]) -> str:
     return warn_of_equal_ratings_in_parts(parts, noun="Parts")
 
 
+def warn_of_few_by_period(figures: Mapping[str, Any]) -> str:
+    """Return the warning about the periods of stored figures that have few passages, or nothing."""
+    if figures.get("method") != JACKKNIFE or figures["unit"] != PASSAGES:
+        return ""
+    intervals = ((period["name"], period["interval"]) for period in _list_shown_periods(figures))
+    parts = ((name, each.get("n_parts") or 0, each.get("n_effective")) for name, each in intervals)
+    return warn_of_few_in_parts(parts, noun="Periods")
+
+
+def warn_of_equal_by_period(figures: Mapping[str, Any]) -> str:
+    """Return the warning about the periods of stored figures in which nearly all ratings are equal, or nothing.
+
+    Those of earlier versions do not count the candidates with another rating.
+    """
+    outcomes = ((period["name"], period["outcome"]) for period in _list_shown_periods(figures))
+    parts = ((name, each["n_off_mode"], each["n_units"]) for name, each in outcomes if "n_off_mode" in each)
+    return warn_of_equal_ratings_in_parts(parts, noun="Periods")
+
+
+def _list_shown_periods(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the periods that have an interval."""
+    periods = figures["periods"]
+    return [each for each in periods if "low" in (each["interval"] or {})] if isinstance(periods, list) else []
+
+
 def _has_counted_interval(line: Mapping[str, Any]) -> bool:
     """Return whether a stored line has an interval, and the number of candidates with another rating.
 

@@ -17,7 +17,7 @@ from projects.tables.tables import Table
 from results.agreement import charts
 from results.agreement.planner_forms import PlannerForm
 from results.agreement.planner_tables import is_of_studies, tabulate_plan
-from results.agreement.precision import OBSERVED, describe_basis, list_choices
+from results.agreement.precision import OBSERVED, describe_basis, list_choices, warn_of_equal, warn_of_few
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import SEED
 
@@ -47,6 +47,8 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
                 describe_basis(figures["plan"], each["n_judgments"]) != OBSERVED for each in figures["plan"]["widths"]
             ),
             "is_of_studies": is_of_studies(figures["plan"]),
+            "few_passages": warn_of_few(figures["plan"]),
+            "equal_ratings": warn_of_equal(figures["plan"]),
             "tables": {table.name: table for table in _tabulate(project, form, scope, figures)},
             "charts": {chart.name: chart for chart in charts.chart_plan(figures)},
         }

@@ -18,8 +18,10 @@ from measures.rubric import Level
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from results.agreement.alpha import does_share_passages
+from results.scope.equal_ratings import warn_of_equal_ratings
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, SEED
+from results.scope.passage_counts import warn_of_few_passages
 from results.scope.scopes import explain_several_scales, has_simulated, read_scope
 
 # As many as MOCHA collected of a candidate: two or three in its test sets, five in its trial.
@@ -85,6 +87,21 @@ def describe_basis(plan: Mapping[str, Any], n_judgments: int) -> str:
         return MODELLED
     # Plans of earlier versions know the most alone.
     return PARTLY if n_judgments > plan.get("fewest_judgments", n_judgments) else OBSERVED
+
+
+def warn_of_few(plan: Mapping[str, Any]) -> str:
+    """Return the warning about the passages that a stored plan rests on, or nothing; earlier plans don't count them."""
+    if not plan.get("by_group") or "n_groups" not in plan:
+        return ""
+    return warn_of_few_passages(plan["n_groups"], plan["n_effective"], covering="The plan rests on")
+
+
+def warn_of_equal(plan: Mapping[str, Any]) -> str:
+    """Return the warning where nearly all ratings behind a stored plan are equal, or nothing."""
+    trial = plan["trial"]
+    # Earlier plans don't count the candidates with another rating.
+    found = warn_of_equal_ratings(trial["n_off_mode"], trial["n_units"]) if "n_off_mode" in trial else ""
+    return found and f"{found} The planned widths are too small then, and so are the numbers of candidates."
 
 
 def _compute_hits_per_item(passages: list[list[int]], hit_size: int) -> float:

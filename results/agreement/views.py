@@ -17,7 +17,14 @@ from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.tables.tables import Table
 from results.agreement import charts, tables
-from results.agreement.alpha import warn_of_equal, warn_of_equal_by_part, warn_of_few, warn_of_few_by_part
+from results.agreement.alpha import (
+    warn_of_equal,
+    warn_of_equal_by_part,
+    warn_of_equal_by_period,
+    warn_of_few,
+    warn_of_few_by_part,
+    warn_of_few_by_period,
+)
 from results.agreement.forms import AgreementForm
 from results.reports.views import (
     choose_scope,
@@ -57,6 +64,11 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
         return render(request, template, {**context, "refusal": state.figures["refusal"], "figures": None})
     if state.figures and kind == "agreement":
         context |= _describe_interval(state.figures["report"])
+    if state.figures and kind == "time":
+        context |= {
+            "few_passages": warn_of_few_by_period(state.figures),
+            "equal_ratings": warn_of_equal_by_period(state.figures),
+        }
     if state.figures:
         context["charts"] = {chart.name: chart for chart in draw(state.figures)}
         on_page = _link_levels(request, scope) if kind == "agreement" else {}

@@ -16,7 +16,15 @@ from projects.jobs.running import run
 from projects.models import Candidate, Membership, Project
 from results.models import Report
 from results.reports import reports
-from tests.factories import make_corpus, make_membership, make_project
+from tests.factories import (
+    make_candidates,
+    make_corpus,
+    make_dataset,
+    make_membership,
+    make_passage,
+    make_project,
+    make_question,
+)
 from tests.measures.frames import CANONICAL, from_table
 from tests.page_reader import Rows, read
 from tests.people import SignIn
@@ -95,6 +103,31 @@ def test_agreement_over_time_is_by_the_day_of_the_last_rating(
     rows = table(client_of(researcher), TIME, "Alpha by period")
     assert [row["Period of last rating"] for row in rows] == ["2026-03-01", "2026-03-02", "2026-03-03"]
     assert rows[-1]["Alpha, cumulative"] == "0.8154"
+
+
+def test_periods_of_nearly_equal_ratings_and_of_few_passages_are_named(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    people, ratings, dataset = [make_membership(project) for _ in range(2)], {}, make_dataset(project, "news")
+    for n in range(40):
+        for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 2)):
+            # On the first day three candidates of 40 have another rating, on the second every other one.
+            value = 4 if (n < 3 and not place if n < 20 else place) else 5
+            ratings[candidate] = {people[0]: value, people[1]: 5 if n < 3 or not n % 5 else value}
+    judge(project, ratings)
+    start = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    for place, candidate in enumerate(ratings):
+        # The second day has seven passages, on the third there are the rest of them.
+        days = 0 if place < 40 else 1 if place < 54 else 2
+        Judgment.objects.filter(candidate=candidate).update(judged_at=start + timedelta(days=days))
+    page = " ".join(client_of(researcher).get(TIME).content.decode().split())
+    says = "the interval of alpha is too narrow. Periods with fewer: 2026-03-01, 3 of 40."
+    assert says in page
+    few = "Few passages: with fewer than 20 the intervals are rough. Periods with fewer: 2026-03-02, 7; 2026-03-03, 13."
+    assert few in page
+    page = client_of(researcher).get(TIME, {"unit": "items"}).content.decode()
+    assert "Few passages" not in page
+    assert "Nearly all ratings are equal" in page
 
 
 def test_annotators_and_time_refuse_a_criterion_on_several_scales(

@@ -57,6 +57,7 @@ def test_the_planner_shows_items_and_costs_for_a_width(
     client = client_of(researcher)
     html = client.get(f"{SCORES}planner/", {"judgments": "2, 4, 6", "resample": "items"}).content.decode()
     assert "Their lines in the chart are dashed." in condense(html)
+    assert "Nearly all ratings are equal" not in html
     drawing = html[html.index("chart--drawn") :]
     for name in ("2, observed", "4, partly modelled", "6, modelled"):
         assert name in drawing
@@ -89,6 +90,23 @@ def test_a_plan_that_candidates_would_not_have_either_advises_nothing(
     page = client_of(researcher).get(f"{SCORES}planner/").content.decode()
     assert "A plan can't be computed yet: all ratings are equal." in page
     assert "Intervals over candidates" not in page
+
+
+def test_a_plan_from_nearly_equal_ratings_or_few_passages_says_that_its_widths_are_too_small(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    people, ratings, dataset = [make_membership(project) for _ in range(2)], {}, make_dataset(project)
+    for n in range(12):
+        for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 3)):
+            value = 4.0 if n in (2, 5, 8) and not place else 5.0
+            ratings[candidate] = {people[0]: value, people[1]: 5.0 if n == 2 else value}
+    judge(project, ratings)
+    page = condense(client_of(researcher).get(f"{SCORES}planner/").content.decode())
+    assert "the interval of alpha is too narrow. Here 3 of 36 have. The planned widths are too small then" in page
+    assert "Few passages: with fewer than 20 the intervals are rough. The plan rests on 12." in page
+    page = condense(client_of(researcher).get(f"{SCORES}planner/", {"resample": "items"}).content.decode())
+    assert "Here 3 of 36 have." in page
+    assert "Few passages" not in page
 
 
 def test_a_plan_of_an_earlier_version_says_what_its_widths_are(
