@@ -114,7 +114,7 @@ class Items:
 
         Those of ranks are without each of 1,000 random blocks where there are more than 2,000 items or groups.
         """
-        if self.n_drawn < LEAST_UNITS or not self.metrics:
+        if self.n_drawn < LEAST_DRAWN or not self.metrics:
             return {name: (np.full(self.n_drawn, np.nan),) * len(COEFFICIENTS) for name in self.metrics}
         columns = list(self.metrics.values())
         parts = np.arange(self.n) if self.drawn is None else self.drawn

@@ -84,6 +84,19 @@ def test_a_system_of_which_a_passage_leaves_two_answers_leaves_no_interval() -> 
         assert each.why_no_interval == "the estimate without one passage is undefined"
 
 
+@pytest.mark.parametrize("undefined_as", ["left_out", "zero"])
+def test_a_system_on_two_passages_counts_without_each_of_them(undefined_as: str) -> None:
+    systems, units = np.repeat([0, 1], [8, 12]), np.repeat([0, 1, 0, 1, 2], 4)
+    human, metric = np.random.default_rng(4).normal(size=(2, 20))
+    found = correlate(human, {"m": metric}, systems, units, undefined_as=undefined_as).metrics["m"]["pearson"]
+    without = np.array([loop(human[kept], metric[kept], systems[kept], [0, 1])[0] for kept in units != [[0], [1], [2]]])
+    se = np.sqrt(2 / 3 * ((without - without.mean()) ** 2).sum())
+    degrees = 20**2 / (8**2 + 8**2 + 4**2) - 1
+    assert isinstance(found.value, float)
+    ends = find_wilson_ends(found.value, float(t.ppf(0.975, degrees) * se), low=-1.0)
+    assert (found.low, found.high) == pytest.approx(ends)
+
+
 def test_large_groups_have_the_same_tau_as_small_ones() -> None:
     rng = np.random.default_rng(3)
     human, metric = np.round(rng.normal(size=(2, 900)), 1)
