@@ -22,7 +22,8 @@ def count_effective(passages: Ints) -> float:
 
 
 def are_few(n: int, n_effective: float | None) -> bool:
-    return min(n, n_effective or n) < FEW_UNITS
+    # Rounded, as the warning has it: that 20 passages count as 19.8 is no reason to say that these are fewer than 20.
+    return min(n, round(n_effective or n)) < FEW_UNITS
 
 
 def warn_of_few_passages(n: int, n_effective: float | None, *, covering: str) -> str:
