@@ -60,7 +60,8 @@ GLOSSARY = {
     "pearson": Entry("Pearson's r", "Linear correlation from −1 to 1: do both rise and fall in proportion?"),
     "p-pearson": Entry(
         "p (Pearson)",
-        "How likely a correlation at least this strong would be if there were none (two-sided t test).",
+        "How likely a correlation at least this strong would be if there were none and candidates were independent "
+        "(two-sided t test).",
     ),
     "spearman": Entry("Spearman's rho", "Correlation of ranks from −1 to 1: are the candidates put in the same order?"),
     "kendall": Entry(
@@ -260,7 +261,8 @@ GLOSSARY = {
     ),
     "study-unrepeated": Entry(
         "Pearson with non-redundancy",
-        "Above 0, the metric prefers answers without repetition; below 0, it rewards repetition.",
+        "Above 0, answers without repetition tend to have the higher scores of the metric; below 0, answers that "
+        "repeat themselves do.",
     ),
     "study-given_length": Entry(
         "Given length",
