@@ -161,7 +161,7 @@ def jackknife_interval(
         return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
     # Units may be merged into blocks, of which there are fewer.
     n_effective = float(n) if sizes is None else min(float(n), effective_number(sizes))
-    if n_effective < LEAST_EFFECTIVE:
+    if n_effective < LEAST_EFFECTIVE - IN_SUMS:
         return Undefined(reason=f"one {unit} outweighs all others together")
     z = _transform(each, scale)
     if is_constant(z, within=IN_SUMS):

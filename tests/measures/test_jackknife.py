@@ -141,6 +141,15 @@ def test_a_unit_that_outweighs_all_others_leaves_no_interval() -> None:
     assert found == Undefined(reason="one passage outweighs all others together")
 
 
+def test_sizes_and_their_shares_give_one_interval() -> None:
+    # They count as two, of which the shares leave 1.9999999999999998.
+    found = [
+        jackknife_interval(0.64, [0.6, 0.7, 0.65], scale="plain", sizes=sizes)
+        for sizes in ([4, 1, 1], [4 / 6, 1 / 6, 1 / 6])
+    ]
+    assert all(isinstance(each, JackknifeInterval) and each.n_effective == pytest.approx(2) for each in found)
+
+
 @pytest.mark.parametrize(("mean", "low", "high", "at"), [(1.0, 0, 1, "1"), (-1.0, -1, 1, "-1"), (5.0, 1, 5, "5")])
 def test_a_mean_at_the_end_of_its_scale_has_no_bounded_interval(mean: float, low: float, high: float, at: str) -> None:
     plain = jackknife_interval(mean, [0.9 * mean, 0.8 * mean, mean, mean], scale="plain")
