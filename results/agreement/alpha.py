@@ -107,7 +107,7 @@ class AgreementReport:
     """Whether items were chosen as the unit although several share a passage, so that intervals are too narrow."""
     has_few_passages: bool
     n_effective: float = 0.0
-    """The effective number of passages, which is lower where some weigh much more than others."""
+    """The effective number of passages, which is lower where some weigh more than others."""
 
     @property
     def main(self) -> AlphaLine:

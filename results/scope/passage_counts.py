@@ -48,4 +48,4 @@ def explain_uneven(n: int, n_effective: float | None) -> str:
     """Return how many passages these count as, as a part of a sentence; nothing where they have about one size."""
     if not n_effective or round(n_effective) >= n:
         return ""
-    return f", which count as {round(n_effective):,} because some weigh much more than others"
+    return f", which count as {round(n_effective):,} because some weigh more than others"

@@ -42,7 +42,7 @@ class Intervals:
     is_narrowed: bool
     n_blocks: int | None = None
     n_effective: float | None = None
-    """The effective number of passages, which is lower where some weigh much more than others."""
+    """The effective number of passages, which is lower where some weigh more than others."""
 
     @property
     def by_group(self) -> bool:

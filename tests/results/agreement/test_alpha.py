@@ -354,7 +354,7 @@ def test_a_part_with_few_passages_is_named_where_all_have_enough(
     judge(project, ratings)
     few = (
         "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow, 4; uneven, 22, which "
-        "count as 13 because some weigh much more than others."
+        "count as 13 because some weigh more than others."
     )
     client = client_of(researcher)
     page = read_text(client)

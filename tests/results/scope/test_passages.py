@@ -28,8 +28,8 @@ def test_the_effective_number_is_that_of_passages_of_one_size() -> None:
         (10, 9.6, f"{FEW} 10."),
         (20, 19.8, ""),
         (25, 19.6, ""),
-        (25, 19.4, f"{FEW} 25, which count as 19 because some weigh much more than others."),
-        (25, 4.57, f"{FEW} 25, which count as 5 because some weigh much more than others."),
+        (25, 19.4, f"{FEW} 25, which count as 19 because some weigh more than others."),
+        (25, 4.57, f"{FEW} 25, which count as 5 because some weigh more than others."),
     ],
 )
 def test_few_passages_are_warned_of_also_where_few_have_most_candidates(

@@ -78,7 +78,7 @@ def test_the_prose_tells_what_the_intervals_of_each_criterion_are_over() -> None
     assert "also has the intervals over candidates and passages, alpha" in text
     uneven = [_make_criterion("correctness", "passages", n_resampled=20, n_effective=4.2)]
     (*_, text, _end) = write_agreement({"criteria": uneven})
-    assert "Criteria with fewer: correctness, 20, which count as 4 because some weigh much more than others." in text
+    assert "Criteria with fewer: correctness, 20, which count as 4 because some weigh more than others." in text
     enough = [_make_criterion("correctness", "passages", n_resampled=20)]
     assert few not in " ".join(write_agreement({"criteria": enough}))
 

@@ -252,7 +252,7 @@ def test_a_system_with_few_passages_is_named_where_all_have_enough(
     judge(project, ratings, rubric=rubric)
     page = client_of(researcher).get(SYSTEMS, {"criterion": "correctness"}).content.decode()
     few = "with fewer than 20 the intervals are rough. Systems with fewer: "
-    assert f"{few}uneven, 30, which count as 19 because some weigh much more than others; narrow, 4." in page
+    assert f"{few}uneven, 30, which count as 19 because some weigh more than others; narrow, 4." in page
 
 
 def test_systems_without_shared_questions_are_unpaired(
