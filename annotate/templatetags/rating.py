@@ -1,15 +1,14 @@
-"""What the rating page's script needs: its messages, its keys, and its modules, fetched before it imports them."""
+"""The parts of the rating page, and what its script needs: its messages and its keys."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
-from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join, json_script
+from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
 from annotate.rating import ui_strings
@@ -114,39 +113,3 @@ def rating_dialogs(user: User, keys: Mapping[str, object]) -> SafeString:
 def _render_dialogs(language: str, own_keys: tuple[tuple[str, str], ...], keys: str) -> SafeString:
     context = {"own_keys": dict(own_keys), "keys": json.loads(keys)}
     return render_to_string("annotate/rating/_rate_dialogs.html", context)
-
-
-RATING = (
-    "words",
-    "keep",
-    "rate/sheet",
-    "rate/walk",
-    "rate/keys",
-    "rate/drafts",
-    "rate/saved",
-    "rate/clock",
-    "rate/question",
-    "rate/reading",
-    "rate/submit",
-)
-"""The modules that rate.js imports at its start."""
-READING = ("rate/passage", "theme", "rate/find", "rate/look", "rate/text")
-"""The modules that it imports once people can rate."""
-
-
-@register.simple_tag
-@lru_cache(maxsize=1)
-def rating_modules() -> SafeString:
-    """Return the tags of the page's script, with all of its modules listed.
-
-    Without the list, a browser finds each module only when it has read the one that imports it, one round trip after
-    another. It fetches a few files at a time: those that rating waits for come first, then the script, then the rest.
-    """
-    script = format_html('<script type="module" src="{}"></script>\n', static("js/rate.js"))
-    return _preloaded(RATING) + script + _preloaded(READING)
-
-
-def _preloaded(names: Sequence[str]) -> SafeString:
-    return format_html_join(
-        "", '<link rel="modulepreload" href="{}">\n', ((static(f"js/{name}.js"),) for name in names)
-    )

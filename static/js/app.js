@@ -1,11 +1,8 @@
-// On every page: appearance, menus that close, confirmation of acts that cannot be undone, forms sent once, previews, reloads that undo no
-// click, local times, a safe sign-out.
+// On every page, after forms.js: appearance, menus that close, previews, reloads that undo no click, local times, a safe sign-out.
 import { startTheme } from "./theme.js";
-import { startConfirm } from "./confirm.js";
 import { startCopying } from "./copy.js";
 import { startPreviews } from "./previews.js";
 import { startReloading } from "./reloading.js";
-import { startSending } from "./sending.js";
 import { startSignOut } from "./signout.js";
 import { startTimes } from "./times.js";
 import { wipeOthers } from "./keep.js";
@@ -57,8 +54,6 @@ if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
 startTheme();
 startTimes();
 startMenus();
-startConfirm();
-startSending();
 startPreviews();
 startReloading();
 startCopying();

@@ -1,6 +1,7 @@
 from playwright.sync_api import expect
 
 from projects.models import Membership
+from projects.people.invitations import create_invitation
 from tests.browser.conftest import LAPTOP, PHONE, SignedIn
 from tests.factories import make_rubric, make_user
 
@@ -44,3 +45,14 @@ def test_the_first_wrong_field_of_a_refused_form_has_the_focus_however_far_below
     wrong = page.locator(".field--error").first.locator("input, textarea")
     expect(wrong).to_be_focused()
     expect(wrong).to_be_in_viewport()
+
+
+def test_an_act_asks_first_before_the_other_scripts_of_the_page_are_there(
+    signed_in: SignedIn, manager: Membership
+) -> None:
+    create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
+    page = signed_in(manager.user)
+    page.route("**/js/app.*", lambda route: route.abort())
+    page.goto(f"/p/{manager.project.slug}/people/invitations/")
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("dialog", name="Revoke this invitation?")).to_be_visible()

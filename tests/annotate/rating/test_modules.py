@@ -1,32 +1,27 @@
-"""The rating page names every module that its script imports, so that the browser fetches them at once."""
+"""The rating page names every module of its scripts, those that rating waits for first."""
 
 import re
-from pathlib import Path
+import uuid
 
-from django.conf import settings
+import pytest
 
-from annotate.templatetags.rating import RATING, READING, rating_modules
+from annotate.work import serving
+from projects.models import Membership
+from projects.templatetags.scripts import list_modules
+from tests.annotate.open_batches import open_batch
+from tests.people import SignIn
 
-SCRIPTS = Path(settings.BASE_DIR) / "static" / "js"
-IMPORT = re.compile(r'^import .*?from "(\.[^"]+)";', re.MULTILINE | re.DOTALL)
+pytestmark = pytest.mark.django_db
 
-
-def imported_by(path: Path) -> set[Path]:
-    """Directly or not; what is imported only later, when there is time, does not belong to them."""
-    direct = {(path.parent / found).resolve() for found in IMPORT.findall(path.read_text())}
-    return direct.union(*(imported_by(each) for each in direct))
-
-
-def test_every_module_of_the_rating_page_is_named_before_it_is_asked_for() -> None:
-    passage = (SCRIPTS / "rate" / "passage.js").resolve()
-    waited_for = imported_by(SCRIPTS / "rate.js")
-    assert named(RATING) == sorted(waited_for)
-    assert named(READING) == sorted(({passage} | imported_by(passage)) - waited_for)
-    shown = rating_modules()
-    assert shown.count('rel="modulepreload"') == len(RATING) + len(READING)
-    places = [shown.index(f"js/{name}.") for name in (*RATING, "rate", *READING)]
-    assert places == sorted(places), "what rating waits for comes first"
+NAMED = re.compile(r'<(?:link rel="modulepreload" href|script type="module" src)="[^"]*/(js/[\w/]+)(?:\.\w+)?\.js"')
 
 
-def named(names: tuple[str, ...]) -> list[Path]:
-    return sorted((SCRIPTS / f"{name}.js").resolve() for name in names)
+def test_what_rating_waits_for_comes_first_and_the_passage_before_the_rest(
+    annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(annotator.project)
+    claimed = serving.claim(annotator)
+    assert isinstance(claimed, uuid.UUID)
+    shown = client_of(annotator).get(f"/p/{annotator.project.slug}/work/{claimed}/").content.decode()
+    wanted = [name for script in ("rate", "rate/passage", "forms", "app") for name in list_modules(f"js/{script}.js")]
+    assert [f"{name}.js" for name in NAMED.findall(shown)] == list(dict.fromkeys(wanted))
