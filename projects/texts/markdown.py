@@ -19,7 +19,7 @@ ATTRIBUTES: dict[str, set[str]] = {
     "*": set(),
     "a": {"href", "title"},
     "ol": {"start"},
-    "th": {"align"},
+    "th": {"align", "scope"},
     "td": {"align"},
 }
 DROPPED_WITH_CONTENT = {
@@ -40,7 +40,7 @@ def render(text: str) -> SafeString:
 def make_parser() -> MarkdownIt:
     """Return a parser of CommonMark with tables and strikethrough, which shows HTML as text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.core.ruler.push("align_cells", _align_cells)
+    parser.core.ruler.push("mark_cells", _mark_cells)
     return parser
 
 
@@ -66,15 +66,19 @@ def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
         return None  # a link without a scheme is refused as well: it would lead to a page of this site
     if attribute == "align" and value not in {"left", "center", "right"}:
         return None
+    if attribute == "scope" and value != "col":
+        return None
     return value
 
 
-def _align_cells(state: StateCore) -> None:
-    """Align columns by an attribute, because the Content-Security-Policy allows no inline style."""
+def _mark_cells(state: StateCore) -> None:
+    """Name the headings of columns, and align columns by an attribute: the Content-Security-Policy allows no style."""
     for token in state.tokens:
         style = token.attrs.pop("style", "") if token.type in {"th_open", "td_open"} else ""
         if style:
             token.attrs["align"] = str(style).partition(":")[2]
+        if token.type == "th_open":
+            token.attrs["scope"] = "col"
 
 
 def _lower_headings(state: StateCore) -> None:

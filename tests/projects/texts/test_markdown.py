@@ -93,9 +93,9 @@ def test_what_people_write_comes_out_as_they_meant_it() -> None:
         assert part in html
 
 
-def test_tables_keep_their_alignment_without_inline_style() -> None:
+def test_tables_keep_their_alignment_without_inline_style_and_name_their_columns() -> None:
     html = markdown.render("| a | b |\n|:--|--:|\n| 1 | 2 |")
-    assert '<th align="left">a</th>' in html
+    assert '<th align="left" scope="col">a</th>' in html
     assert '<td align="right">2</td>' in html
     assert "style" not in html
 
