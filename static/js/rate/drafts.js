@@ -141,10 +141,11 @@ export class Drafts {
     else this.flush();
   }
 
-  // Sends what is unsent, and returns whether nothing is left.
+  // Sends what is unsent, and returns whether nothing is left. With nothing unsent, a page that found no server last asks for it again.
   async flush({ keepalive = false } = {}) {
     clearTimeout(this.timer);
     while (this.sending) await this.sending;
+    if (!this.isClosed && !this.hasUnsent && this.isUnreachable && !keepalive) return this.confirm();
     if (this.isClosed || !this.hasUnsent) return !this.isSignedOut;
     this.sentAt = performance.now();
     this.sending = this.send(keepalive);
@@ -278,8 +279,13 @@ export class Drafts {
     } catch {
       return;
     }
-    if (this.hasUnsent) await this.flush();
-    else if (this.nFailed === 0 && !this.ended && !this.isSentElsewhere) this.onState(this.isOnServer ? "saved" : "idle");
+    if (this.hasUnsent || this.isUnreachable) await this.flush();
+    else this.sayAtRest();
+  }
+
+  // Says what is true while nothing is unsent.
+  sayAtRest() {
+    if (this.nFailed === 0 && !this.ended && !this.isSentElsewhere) this.onState(this.isOnServer ? "saved" : "idle");
   }
 
   // The browser reports that it is offline.
@@ -299,7 +305,13 @@ export class Drafts {
   // Returns whether the same person is still signed in. Where the server doesn't say, it counts as unreachable.
   async confirm() {
     try {
-      if (await this.refresh()) return true;
+      if (await this.refresh()) {
+        if (this.nFailed && !this.hasUnsent) {
+          this.nFailed = 0;
+          this.sayAtRest();
+        }
+        return true;
+      }
     } catch {
       // no network
     }

@@ -419,6 +419,31 @@ test("the form waits while an answer is not saved or nobody can be asked", async
   equal(clock.waits().length, 1);
 });
 
+test("a page that reached nobody asks again, and then saves the next answer at once", async () => {
+  const { drafts, clock, states } = open();
+  const asked = serve(AWAY, AWAY, answer(200, { user: 7, csrf: "fresh" }), saved());
+  clock.now += 30_001;
+  equal([await drafts.makeReady(), drafts.isUnreachable, states.at(-1)], [false, true, "kept"]);
+  await clock.go();
+  equal([drafts.isUnreachable, states.at(-1)], [true, "kept"]);
+  await clock.go();
+  equal([drafts.isUnreachable, states.at(-1)], [false, "idle"]);
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  equal([asked.length, states.at(-1)], [4, "saved"]);
+});
+
+test("back in view a page that reached nobody asks again", async () => {
+  const { drafts, clock, states } = open();
+  serve(saved(), AWAY, answer(200, { user: 7, csrf: "fresh" }));
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  clock.now += 30_001;
+  await drafts.makeReady();
+  await drafts.wake();
+  equal([drafts.isUnreachable, states.at(-1)], [false, "saved"]);
+});
+
 test("what changed while a form was sent stays on the device unless it was taken", async () => {
   for (const [isSubmitted, isKept] of [[true, false], [false, true]]) {
     const { drafts } = open();
