@@ -1,4 +1,6 @@
 // Passkeys: a form with data-passkey="get" or "create" fetches its challenge, asks the device, and is sent with the answer.
+import { WAIT_MS } from "./sending.js";
+
 const isSupported = typeof window.PublicKeyCredential?.parseCreationOptionsFromJSON === "function";
 
 class Refused extends Error {} // its message is the server's
@@ -29,7 +31,8 @@ function start(form) {
     try {
       const credential = await askDevice(form.dataset.passkey, await fetchOptions(form));
       form.elements.credential.value = JSON.stringify(credential);
-      form.submit(); // the next page comes: another challenge would make this answer worthless
+      form.submit(); // the next page comes: another challenge would make this answer worthless, unless it was stopped
+      setTimeout(() => (isAsking = false), WAIT_MS);
     } catch (error) {
       // Cancelled, timed out, or without a passkey: browsers don't tell pages which.
       note.textContent = (error instanceof Refused && error.message) || form.dataset.failed;

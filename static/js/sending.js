@@ -1,7 +1,7 @@
 // A form that is on its way is not sent again by a second press: on a slow network its answer would be that of the second, which is
 // refused because the first was done. Another button, or a field that has changed since, is another wish, and is sent. After a while
 // the same can be sent again, for a request that was stopped, or a file that came instead of a page.
-const WAIT_MS = 5000;
+export const WAIT_MS = 5000;
 
 export function startSending() {
   const sent = new WeakMap();

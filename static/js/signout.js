@@ -1,6 +1,7 @@
 // Before signing out, ratings that are only on this device are sent. If that fails, a dialog asks; then they are deleted.
 import { ask } from "./confirm.js";
 import { closeStore, kept } from "./keep.js";
+import { WAIT_MS } from "./sending.js";
 import { say } from "./words.js";
 
 const TIMEOUT_MS = 20_000; // for all of them: on a dead connection each would wait as long
@@ -45,6 +46,7 @@ export function startSignOut() {
       if (isBusy) return;
       isBusy = true;
       isBusy = await leave(form);
+      if (isBusy) setTimeout(() => (isBusy = false), WAIT_MS); // the request may be stopped
     });
     addEventListener("pageshow", () => (isBusy = false));
   }

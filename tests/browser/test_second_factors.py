@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from allauth.mfa.models import Authenticator
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import serious_faults
@@ -93,3 +94,21 @@ def test_an_app_and_a_passkey_open_an_account(signed_in: SignedIn, live_site: Si
     page.route("**/options/", lambda route: route.fulfill(status=409, json={"message": refusal}))
     page.get_by_role("button", name="Add passkey").click()
     expect(page.get_by_role("alert")).to_have_text(refusal)
+
+
+def test_a_sign_in_that_was_stopped_on_its_way_can_be_tried_again(signed_in: SignedIn, live_site: Site) -> None:
+    Authenticator.objects.create(user=make_user("anna"), type=Authenticator.Type.WEBAUTHN, data={})
+    page = signed_in(None, base_url=live_site.url.replace("127.0.0.1", "localhost"))
+    page.clock.install()
+    page.add_init_script("navigator.credentials.get = async () => ({ toJSON: () => ({}) })")
+    sent: list[str] = []
+    page.route("**/options/", lambda route: route.fulfill(json={"publicKey": {"challenge": "AAAA"}}))
+    page.route("**/passkey/", lambda route: sent.append(route.request.method))  # no answer comes
+    page.goto("/sign-in/")
+    device, button = page.context.new_cdp_session(page), page.get_by_role("button", name="Sign in with a passkey")
+    for _ in range(2):
+        with page.expect_request("**/passkey/"):
+            button.click(no_wait_after=True)
+        device.send("Page.stopLoading")
+        page.clock.fast_forward(5_000)
+    assert sent == ["POST", "POST"]
