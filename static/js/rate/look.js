@@ -33,15 +33,20 @@ function startSize(details, say) {
   show();
 }
 
-// The edge is dragged, or moved by keys; the buttons are for those who can press and not drag.
+// The edge is dragged, or moved by keys; the buttons are for those who can press and not drag. All of them go from what is drawn: a small
+// window leaves the answers their room, whatever width is chosen.
 function startWidth({ details, edge, columns }) {
   const buttons = [...details.querySelectorAll("[data-widen]")];
   let width = within(WIDTH.least, Number(columns.dataset.width) || WIDTH.usual, WIDTH.most);
+  const readDrawn = () => (details.getBoundingClientRect().width / columns.getBoundingClientRect().width) * 100;
   const show = () => {
-    edge.setAttribute("aria-valuenow", width);
+    const drawn = readDrawn();
+    edge.setAttribute("aria-valuenow", Math.round(within(WIDTH.least, drawn, WIDTH.most)));
     for (const button of buttons) {
-      const isEnd = width === (button.dataset.widen < 0 ? WIDTH.least : WIDTH.most);
-      button.setAttribute("aria-disabled", String(isEnd));
+      const isNarrower = button.dataset.widen < 0;
+      const isAsked = width === (isNarrower ? WIDTH.least : WIDTH.most);
+      const hasNoRoom = isNarrower ? drawn > width + 1 : drawn < width - 1;
+      button.setAttribute("aria-disabled", String(isAsked || hasNoRoom));
     }
   };
   const set = (to) => {
@@ -51,16 +56,14 @@ function startWidth({ details, edge, columns }) {
     show();
     remember("passage_width", width === WIDTH.usual ? "" : width);
   };
-  // Steps go from what is seen: a small window leaves the answers their room, whatever width is chosen.
-  const seen = () => (details.getBoundingClientRect().width / columns.getBoundingClientRect().width) * 100;
   for (const button of buttons) {
-    button.addEventListener("click", () => set(seen() + Number(button.dataset.widen) * WIDTH.leap));
+    button.addEventListener("click", () => set(readDrawn() + Number(button.dataset.widen) * WIDTH.leap));
   }
   const percentAt = (x) => {
     const box = columns.getBoundingClientRect();
     return ((isMirrored(columns) ? box.right - x : x - box.left) / box.width) * 100;
   };
-  show();
+  new ResizeObserver(show).observe(details);
   edge.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     event.preventDefault(); // dragging must not select text
@@ -75,7 +78,7 @@ function startWidth({ details, edge, columns }) {
   edge.addEventListener("lostpointercapture", () => set(width));
   edge.addEventListener("dblclick", () => set(WIDTH.usual));
   edge.addEventListener("keydown", (event) => {
-    const to = widthBy(event.key, width, isMirrored(columns));
+    const to = widthBy(event.key, readDrawn(), isMirrored(columns));
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     set(to);
