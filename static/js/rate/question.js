@@ -93,7 +93,7 @@ export class QuestionLines {
   }
 
   open(line) {
-    line.panel.replaceChildren(...copyOf(line.head));
+    line.panel.replaceChildren(...copyHead(line.head));
     line.panel.hidden = false;
     line.isOpen = true;
     line.element.classList.add("is-open");
@@ -132,13 +132,18 @@ function readLine(element) {
   };
 }
 
-// The head once more, without the ids that only one element may have.
-function copyOf(head) {
-  const copy = head.cloneNode(true);
+function copyHead(head) {
+  const copy = copyWithoutIds(head);
+  for (const each of copy.querySelectorAll("[data-to-span]")) each.remove();
+  return [...copy.childNodes];
+}
+
+// Returns the element once more, without the ids that only one element may have, and without naming any.
+export function copyWithoutIds(element) {
+  const copy = element.cloneNode(true);
   for (const each of copy.querySelectorAll("[id], [aria-labelledby]")) {
     each.removeAttribute("id");
     each.removeAttribute("aria-labelledby");
   }
-  for (const each of copy.querySelectorAll("[data-to-span]")) each.remove();
-  return [...copy.childNodes];
+  return copy;
 }

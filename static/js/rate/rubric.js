@@ -1,5 +1,6 @@
 // The dialog with the scale, the instructions and the examples. It is loaded when the page is idle, so it works offline too.
 import { readKeys } from "./keys.js";
+import { copyWithoutIds } from "./question.js";
 import { say } from "../words.js";
 
 export function startRubric({ root, url }) {
@@ -8,7 +9,7 @@ export function startRubric({ root, url }) {
   const nameOf = readKeys(root);
   let isThere = false;
 
-  body.append(copyOf(root.querySelector("[data-scale] .scale-body")));
+  body.append(copyWithoutIds(root.querySelector("[data-scale] .scale-body")));
   const note = document.createElement("p");
   note.className = "muted";
   note.textContent = say("instructions_away");
@@ -54,12 +55,6 @@ export function startRubric({ root, url }) {
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return open;
-}
-
-function copyOf(element) {
-  const copy = element.cloneNode(true);
-  copy.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
-  return copy;
 }
 
 // Adds the style sheets of the instructions page that this page lacks.
