@@ -55,3 +55,9 @@ def test_each_colour_has_its_light_value_where_browsers_do_not_know_both() -> No
 def test_no_legend_floats() -> None:
     """In Safari one in a grid or a column doesn't, and lies on the border of its fieldset."""
     assert re.findall(r"[^{}]*\blegend\b[^{}]*\{[^{}]*\bfloat\b[^{}]*\}", read_styles()) == []
+
+
+def test_what_a_pointer_is_over_looks_different_only_where_there_is_a_pointer() -> None:
+    """After a tap a phone would go on showing it."""
+    with_pointer = r"@media \(hover: hover\) \{(?:[^{}]*\{[^{}]*\})* *\}"
+    assert re.findall(r"[^{}]*:hover[^{}]*", re.sub(with_pointer, "", read_styles())) == []
