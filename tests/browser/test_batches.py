@@ -12,7 +12,7 @@ from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.browser import looks
 from tests.browser.axe import serious_faults
-from tests.browser.conftest import SignedIn
+from tests.browser.conftest import PHONE, SignedIn
 from tests.factories import (
     make_candidates,
     make_corpus,
@@ -65,6 +65,18 @@ def test_the_pages_of_batches_are_accessible_and_fit(batch: Batch, manager: Memb
             assert serious_faults(page) == [], f"{address} at {width} pixels"
             assert page.evaluate("document.documentElement.scrollWidth") <= width, address
     assert refused == []
+
+
+def test_a_phone_draws_the_box_of_a_row_beside_its_first_line(
+    batch: Batch, manager: Membership, signed_in: SignedIn
+) -> None:
+    page = signed_in(manager.user, viewport=PHONE)
+    page.goto(f"/p/bridges/batches/{batch.number}/")
+    box = page.get_by_role("checkbox", name="HIT 1", exact=True).bounding_box()
+    line = page.get_by_role("region", name="HITs").get_by_role("link", name="1", exact=True).bounding_box()
+    assert box is not None
+    assert line is not None
+    assert box["y"] + box["height"] / 2 == pytest.approx(line["y"] + line["height"] / 2, abs=4)
 
 
 def test_a_manager_makes_opens_and_closes_a_batch(
