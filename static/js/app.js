@@ -34,11 +34,18 @@ function isElsewhere(menu, target) {
   return !menu.contains(target) && !target.closest("dialog");
 }
 
-// After a refused form the first wrong field has the focus, however far below, and in a section that was closed.
+// After a refused form the first wrong field has the focus, however far below, and in a section that was closed; else what is wrong with
+// the form as a whole, unless the page chooses a field.
 function startErrors() {
   const wrong = document.querySelector(".field--error :is(input, select, textarea):not([type=hidden])");
   for (let box = wrong?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
-  wrong?.focus();
+  if (wrong) wrong.focus();
+  else if (!document.querySelector("main [autofocus]")) focusOn(document.querySelector("form > .message--error"));
+}
+
+function focusOn(message) {
+  message?.setAttribute("tabindex", "-1");
+  message?.focus();
 }
 
 // Below a long list that scrolls, how many of its boxes are ticked.

@@ -3,7 +3,7 @@ from playwright.sync_api import expect
 from projects.models import Membership
 from projects.people.invitations import create_invitation
 from tests.browser.conftest import LAPTOP, PHONE, SignedIn
-from tests.factories import make_rubric, make_user
+from tests.factories import make_corpus, make_rubric, make_user
 
 
 def test_a_stranger_is_led_to_the_sign_in_page(signed_in: SignedIn) -> None:
@@ -45,6 +45,18 @@ def test_the_first_wrong_field_of_a_refused_form_has_the_focus_however_far_below
     wrong = page.locator(".field--error").first.locator("input, textarea")
     expect(wrong).to_be_focused()
     expect(wrong).to_be_in_viewport()
+
+
+def test_what_is_wrong_with_a_form_as_a_whole_has_the_focus(signed_in: SignedIn, manager: Membership) -> None:
+    make_corpus(manager.project)
+    page = signed_in(manager.user, viewport=LAPTOP)
+    page.goto(f"/p/{manager.project.slug}/metrics/new/")
+    page.evaluate("document.querySelectorAll('main input:checked').forEach((box) => { box.checked = false; })")
+    page.get_by_role("button", name="Compute metrics").press("Enter")
+    expect(page.get_by_text("Select at least one metric.")).to_be_visible()
+    expect(page.locator(":focus")).to_have_text("Select at least one metric.")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Tokenisation")).to_be_focused()
 
 
 def test_an_act_asks_first_before_the_other_scripts_of_the_page_are_there(
