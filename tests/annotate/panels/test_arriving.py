@@ -25,7 +25,7 @@ from projects.models import Guesses, LogEntry, Membership, Project, User
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
 from tests.concurrency import all_at_once
-from tests.factories import make_consent
+from tests.factories import make_consent, make_membership, make_project
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -405,6 +405,21 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     assert len(seen) == len(set(seen))
     assert Assignment.objects.filter(hit__batch=batch).count() == 4
     assert_equation()
+
+
+def test_an_id_of_a_platform_names_somebody_else_in_another_project(panel: Panel, manager: Membership) -> None:
+    of_another = make_membership(make_project("elsewhere"), role=Membership.Role.MANAGER)
+    first, second = (make_panel(each, platform=Panel.Platform.CONNECT) for each in (manager, of_another))
+    for each in (first, second):
+        open_link(each, "pia")
+        assert member_of(each, "pia").project == each.project
+    assert set(Panel.objects.sharing_ids_with(first)) == {first}
+    # Nor in a panel of another platform, or of one that may give an id to two people.
+    same = make_panel(manager, platform=Panel.Platform.CONNECT)
+    for platform in (Panel.Platform.PROLIFIC, Panel.Platform.GENERIC):
+        make_panel(manager, platform=platform)
+    assert set(Panel.objects.sharing_ids_with(first)) == {first, same}
+    assert set(Panel.objects.sharing_ids_with(panel)) == {panel}
 
 
 def test_who_is_paid_elsewhere_comes_by_no_panel_that_the_project_pays(project: Project, manager: Membership) -> None:

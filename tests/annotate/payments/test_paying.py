@@ -10,7 +10,7 @@ from django.db import transaction
 from django.urls import reverse
 from openpyxl import load_workbook
 
-from annotate.models import LedgerEntry, Panel, Payment
+from annotate.models import Batch, LedgerEntry, Panel, Payment
 from annotate.onboarding import erasing
 from annotate.panels import sessions
 from annotate.payments import ledger, paying
@@ -26,6 +26,14 @@ from tests.people import SignIn
 pytestmark = pytest.mark.django_db
 
 NASTY = ("=cmd()", "+1", "@sum", "-2+3", "\t=1", "'=1")
+
+
+@pytest.mark.parametrize(
+    ("rates", "is_paid"), [({"cents_per_hit": 1}, True), ({"cents_per_item": 1}, True), ({}, False)]
+)
+def test_work_is_paid_by_the_hit_or_by_the_item(rates: dict[str, int], *, is_paid: bool) -> None:
+    terms = {"cents_per_hit": 0, "cents_per_item": 0, **rates}
+    assert [each.is_paid for each in (Project(**terms), Batch(**terms))] == [is_paid] * 2
 
 
 def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> paying.AddedEntry:
