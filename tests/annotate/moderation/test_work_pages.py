@@ -1,6 +1,6 @@
 """The pages of submitted work: the list, a decision on many, one assignment, and the annotator's answer."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Item
 from annotate.moderation import decisions, members
+from annotate.moderation.forms import DecisionForm
 from annotate.moderation.members import Exclusion, ExclusionScope
 from annotate.moderation.work_filter import WorkFilter
 from projects.access import lock_actor
@@ -111,6 +112,27 @@ def test_all_of_a_filter_are_rejected_and_what_came_in_later_is_not(
     assert "1 assignment rejected, 1 reassigned." in body(done)
     assert [Assignment.objects.get(pk=each.pk).state for each in (early, late)] == ["rejected", "submitted"]
     assert_sound()
+
+
+def test_a_decision_on_all_keeps_to_every_filter_of_the_list() -> None:
+    sent = {
+        "act": "reject",
+        "batch": "3",
+        "annotator": "a-pia",
+        "state": "approved",
+        "mark": "surplus",
+        "answered": "on",
+        "inactive": "on",
+        "until": "2026-03-01T10:00:00+00:00",
+    }
+    until = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    chosen, whole = DecisionForm(sent), DecisionForm({**sent, "all": "1"})
+    assert chosen.is_valid()
+    assert whole.is_valid()
+    assert chosen.work_filter(["x"]) == WorkFilter(uuids=("x",), until=until)
+    assert whole.work_filter(["x"]) == WorkFilter(
+        batch=3, annotator="a-pia", state="approved", mark="surplus", is_answered=True, only_absent=True, until=until
+    )
 
 
 @pytest.mark.parametrize(
