@@ -18,12 +18,13 @@ from annotate.batches.progress import fetch_progress, find_stuck_places, measure
 from annotate.batches.terms import Terms
 from annotate.controls.making import make_pool
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
+from annotate.models.batch import count_wanted_assignments, find_batch_ids, find_batch_kinds
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Candidate, Instructions, InstructionsReading, LogEntry, Membership, Project
 from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import answered, assert_equation
-from tests.factories import make_batch, make_corpus, make_instructions, make_membership, make_rubric
+from tests.factories import make_batch, make_corpus, make_instructions, make_membership, make_project, make_rubric
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +55,16 @@ def rate(annotator: Membership) -> None:
 def progress(batch: Batch) -> tuple[int, int, int, int]:
     found = fetch_progress([batch])[batch.pk]
     return found.n_wanted, found.n_open, found.n_held, found.n_done
+
+
+def test_what_pages_read_of_all_batches_is_of_one_project(batch: Batch) -> None:
+    other = make_project()
+    make_corpus(other)
+    theirs = make_batch(other, judgments=5)
+    for project, own in ((batch.project, batch), (other, theirs)):
+        assert find_batch_ids(project) == [own.pk]
+        assert find_batch_kinds(project) == {("full", own.state)}
+        assert count_wanted_assignments(project) == own.n_hits * own.judgments
 
 
 def test_a_batch_that_is_deleted_meanwhile_is_refused_in_words(batch: Batch, manager: Membership) -> None:
