@@ -61,7 +61,9 @@ annotate:prolific-account annotate:prolific-account-act projects:project-delete 
 """,
 }
 MANAGED_BY_PROGRAMS = """
-api:balance-list api:entry-list api:invitation-list api:invitation-revoke api:pay-approval api:payment-list
+api:balance-list api:entry-list
+api:import-cancel api:import-check api:import-list api:import-show api:import-write
+api:invitation-list api:invitation-revoke api:pay-approval api:payment-list
 api:payment-show api:people-list api:person-message api:person-removal api:person-show api:person-standing
 """
 COMPUTED_FOR_READERS = """
