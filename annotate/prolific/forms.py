@@ -11,7 +11,7 @@ from annotate.models import ProlificStudy
 from annotate.prolific import submissions
 from projects.importing.readers.json_values import DECODER, NotTaken, explain, explain_value
 from projects.language.characters import find_forbidden_within
-from projects.web.forms import ValuesForm
+from projects.web.forms import EditForm, ValuesForm
 
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
@@ -27,7 +27,7 @@ class AccountForm(forms.Form):
     )
 
 
-class StudyForm(ValuesForm):
+class StudyForm(EditForm, ValuesForm):
     reward = forms.DecimalField(
         label="Reward for a session",
         min_value=Decimal("0.01"),

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 
 import pytest
+from django.utils.html import escape
 
 from annotate.models import ProlificStudy
 from annotate.panels import panel_links
@@ -138,6 +139,25 @@ def test_a_first_draft_starts_from_the_reward_and_minutes_of_its_panel(
     page = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/prolific/edit/")
     form = page.context["form"]
     assert (form["reward"].value(), form["estimated_minutes"].value()) == (reward, 9)
+
+
+def test_a_page_from_before_somebody_else_saved_overwrites_nothing(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    panel = make_prolific_panel(manager)
+    save(manager, panel.pk)
+    client, address = client_of(manager), f"/p/{project.slug}/panels/{panel.number}/prolific/edit/"
+    form = client.get(address).context["form"]
+    sent = {field.html_name: field.value() for field in form} | {"title": "Mine", "seen": form.seen}
+    save(manager, panel.pk, reward="5.00")
+    refused = client.post(address, sent)
+    assert refused.status_code == 422
+    assert "Reward for a session" in refused.context["form"].non_field_errors()[0]
+    assert ProlificStudy.objects.get().reward_cents == 500
+    sent |= {"reward": "5.00", "seen": refused.context["form"].seen}
+    assert f'value="{escape(sent["seen"])}"' in refused.content.decode()
+    assert client.post(address, sent).status_code == 302
+    assert ProlificStudy.objects.values_list("title", "reward_cents").get() == ("Mine", 500)
 
 
 def test_a_study_stored_without_minutes_and_places_is_shown(
