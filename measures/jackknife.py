@@ -220,7 +220,7 @@ def bound_interval(
         return found
     share, se = (mean - low) / (high - low), found.se / (high - low)
     if min(share, 1 - share) < _AT_END:
-        return Undefined(reason=f"the estimate is exactly {round(mean)}")
+        return Undefined(reason=f"the estimate is exactly {mean:.6g}")
     squared = float(stdtrit(found.n_effective - 1, (1 + found.confidence) / 2)) ** 2
     n = share * (1 - share) / se**2
     middle = (share + squared / (2 * n)) / (1 + squared / n)

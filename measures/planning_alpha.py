@@ -14,6 +14,7 @@ from measures.columns import GROUP, UNIT, VALUE, require_columns
 from measures.jackknife import LEAST_EFFECTIVE, LEAST_UNITS, effective_number
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
+from measures.rounding import IN_SUMS
 from measures.rubric import Level
 
 POOL = 1500
@@ -370,7 +371,7 @@ class _Precision:
         """Return the width of the interval of a study of about `n_units` units; None without one that says anything."""
         n_groups = n_units / self.group_size
         n_effective = n_groups * self.effective_share
-        if n_groups < LEAST_UNITS or n_effective < LEAST_EFFECTIVE:
+        if n_groups < LEAST_UNITS or n_effective < LEAST_EFFECTIVE - IN_SUMS:
             return None
         reach = float(stdtrit(n_effective - 1, (1 + confidence) / 2)) * np.sqrt(self.variance / n_groups)
         # The ends are 1 - D exp(-reach) and 1 - D exp(reach).

@@ -89,6 +89,10 @@ class StudyForm(EditForm, ValuesForm):
             raise forms.ValidationError("Enter a list of objects, each with filter_id.")
         return found
 
+    def _list_stored(self) -> dict[str, Any]:
+        """Return nothing before the first draft: what is suggested for it changes with the open places."""
+        return super()._list_stored() if self.instance.pk else {}
+
     def read_values(self) -> dict[str, Any]:
         values = dict(self.cleaned_data)
         values["reward_cents"] = int(values.pop("reward") * 100)

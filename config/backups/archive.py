@@ -159,7 +159,7 @@ def read_manifest(path: Path) -> Manifest:
             if names[-2:] != [MANIFEST, CHECKSUM]:
                 raise Refused(f"{path} is no backup of Concord, or is cut off: its manifest is missing.")
             if others := [member.name for member in members if not member.isreg()]:
-                raise Refused(f"{path} is damaged: {others[0]} is no plain file.")
+                raise Refused(f"{path} is damaged: {others[0]} is not a regular file.")
             content = _read(archive, members[-2])
             checksum = _read(archive, members[-1])
     except OSError as error:

@@ -108,9 +108,8 @@ def correlate_within(
     WithinGroups
         A correlation is undefined in a group of fewer than three items, and where all human scores or all scores of
         the metric in it are equal; a mean over no group is undefined, and a metric without any correlation leaves no
-        group out for the others. Intervals leave out one unit at a time: of a mean
-        they are Wilson's between -1 and 1, of a single group on Fisher's z. There is none where a group becomes
-        undefined without a unit.
+        group out for the others. Intervals leave out one unit at a time: of a mean they are Wilson's between -1 and 1,
+        of a single group on Fisher's z. There is none where a group becomes undefined without a unit.
 
     Raises
     ------

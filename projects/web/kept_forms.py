@@ -10,7 +10,7 @@ CSRF_FIELD = "csrfmiddlewaretoken"
 _SECRET = re.compile("^(?!a[0-9]+-|expected_).*(password|token|secret)|^code$")
 """Names of fields that no page keeps: it may stay open where somebody else sits down.
 
-Ratings, and what is expected of them, are none, whatever the key of their criterion is.
+Ratings, and what is expected of them, are not secrets, whatever the key of their criterion is.
 """
 
 

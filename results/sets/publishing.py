@@ -99,7 +99,7 @@ def push(
                 )
             there = set(hub.list_repo_files(repository, repo_type="dataset"))
             if not (there <= NOT_OURS or there >= MARKS):
-                raise Refused(f"{repository} holds something else than a judgment set. Choose another name.")
+                raise Refused(f"{repository} holds something other than a judgment set. Choose another name.")
             hub.upload_folder(
                 repo_id=repository,
                 repo_type="dataset",

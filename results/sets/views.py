@@ -23,7 +23,7 @@ from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.web.lists import paginate
-from projects.web.previews import Preview
+from projects.web.previews import OTHER_NUMBERS, Preview
 from projects.web.refusals import refusals
 from projects.web.typed_texts import read_typed
 from results.models import JudgmentSet
@@ -35,6 +35,11 @@ from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import CRITERIA, Settings, reword_choice
 from results.studies.freshness import find_outdated
+
+OTHER_SET = (
+    "Another set was requested since the preview, or the rule on adjudicated scores changed, so nothing was done. "
+    "Check the new preview, then confirm it."
+)
 
 
 @requires(Right.READ)
@@ -75,6 +80,10 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 _make_preview(project, form, requested=judgment_set).require_confirmed(request)
         except Refused as refused:
             refusal = refused.message
+            if refusal == OTHER_NUMBERS:
+                if same := _find_same(judgment_set):
+                    return redirect(same)
+                refusal = OTHER_SET
         else:
             return redirect(judgment_set)
     return _preview(request, project, form, refusal)
@@ -227,6 +236,12 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK
     return render(request, "results/sets/new.html", context, status=status)
+
+
+def _find_same(refused: JudgmentSet) -> JudgmentSet | None:
+    """Return the set that the same person has requested with the same form before; what was refused is not stored."""
+    sets = refused.project.judgment_sets.filter(requested_by=refused.requested_by, name=refused.name)
+    return sets.filter(settings=refused.settings).order_by("-number").first()
 
 
 def _make_preview(project: Project, form: SetForm, *, requested: JudgmentSet | None = None) -> Preview:

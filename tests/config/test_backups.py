@@ -278,7 +278,7 @@ def test_an_entry_that_is_no_file_is_refused(tmp_path: Path, kind: bytes) -> Non
     _write_archive(path, manifest)
     assert archive.read_manifest(path).files == ["files/imports/a"]
     _write_archive(path, manifest, kind=kind)
-    with pytest.raises(Refused, match="files/imports/a is no plain file"):
+    with pytest.raises(Refused, match="files/imports/a is not a regular file"):
         archive.read_manifest(path)
 
 

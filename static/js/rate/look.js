@@ -39,14 +39,14 @@ function startWidth({ details, edge, columns }) {
   const buttons = [...details.querySelectorAll("[data-widen]")];
   let width = within(WIDTH.least, Number(columns.dataset.width) || WIDTH.usual, WIDTH.most);
   const readDrawn = () => (details.getBoundingClientRect().width / columns.getBoundingClientRect().width) * 100;
+  // The window keeps it from what is chosen: further that way, what is drawn stays and what is chosen would be lost.
+  const hasNoRoom = (isNarrower) => (isNarrower ? readDrawn() > width + 1 : readDrawn() < width - 1);
   const show = () => {
-    const drawn = readDrawn();
-    edge.setAttribute("aria-valuenow", Math.round(within(WIDTH.least, drawn, WIDTH.most)));
+    edge.setAttribute("aria-valuenow", Math.round(within(WIDTH.least, readDrawn(), WIDTH.most)));
     for (const button of buttons) {
       const isNarrower = button.dataset.widen < 0;
       const isAsked = width === (isNarrower ? WIDTH.least : WIDTH.most);
-      const hasNoRoom = isNarrower ? drawn > width + 1 : drawn < width - 1;
-      button.setAttribute("aria-disabled", String(isAsked || hasNoRoom));
+      button.setAttribute("aria-disabled", String(isAsked || hasNoRoom(isNarrower)));
     }
   };
   const set = (to) => {
@@ -57,7 +57,9 @@ function startWidth({ details, edge, columns }) {
     remember("passage_width", width === WIDTH.usual ? "" : width);
   };
   for (const button of buttons) {
-    button.addEventListener("click", () => set(readDrawn() + Number(button.dataset.widen) * WIDTH.leap));
+    button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") !== "true") set(readDrawn() + Number(button.dataset.widen) * WIDTH.leap);
+    });
   }
   const percentAt = (x) => {
     const box = columns.getBoundingClientRect();
@@ -81,7 +83,7 @@ function startWidth({ details, edge, columns }) {
     const to = widthBy(event.key, readDrawn(), isMirrored(columns));
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    set(to);
+    if (!hasNoRoom(to < readDrawn())) set(to);
   });
 }
 

@@ -145,10 +145,12 @@ def test_a_page_from_before_somebody_else_saved_overwrites_nothing(
     connected: Fake, project: Project, manager: Membership, client_of: SignIn
 ) -> None:
     panel = make_prolific_panel(manager)
-    save(manager, panel.pk)
     client, address = client_of(manager), f"/p/{project.slug}/panels/{panel.number}/prolific/edit/"
+    unseen = client.get(address).context["form"].seen
+    save(manager, panel.pk)
     form = client.get(address).context["form"]
     sent = {field.html_name: field.value() for field in form} | {"title": "Mine", "seen": form.seen}
+    assert "Title" in client.post(address, sent | {"seen": unseen}).context["form"].non_field_errors()[0]
     save(manager, panel.pk, reward="5.00")
     refused = client.post(address, sent)
     assert refused.status_code == 422

@@ -131,7 +131,7 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     assert hub.visibility["lab/open"] == "public"
     hub.repositories["lab/model"] = {".gitattributes": b"", "model.safetensors": b"1"}
     hub.visibility["lab/model"] = "private"
-    assert "holds something else" in refuse(*ASKED, "--to-hub", "lab/model")
+    assert "holds something other than" in refuse(*ASKED, "--to-hub", "lab/model")
     assert hub.repositories["lab/model"].keys() == {".gitattributes", "model.safetensors"}
     assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", "no such/name!")
     assert TOKEN not in "".join(capsys.readouterr())
