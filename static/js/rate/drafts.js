@@ -144,11 +144,12 @@ export class Drafts {
   // Sends what is unsent, and returns whether nothing is left. With nothing unsent, a page that found no server last asks for it again.
   async flush({ keepalive = false } = {}) {
     clearTimeout(this.timer);
-    while (this.sending) await this.sending;
-    if (!this.isClosed && !this.hasUnsent && this.isUnreachable && !keepalive) return this.confirm();
-    if (this.isClosed || !this.hasUnsent) return !this.isSignedOut;
-    this.sentAt = performance.now();
-    this.sending = this.send(keepalive);
+    let before = null;
+    while (this.sending) before = await this.sending;
+    const isAsking = !this.hasUnsent && this.isUnreachable && !keepalive && before === null;
+    if (this.isClosed || (!this.hasUnsent && !isAsking)) return before ?? !this.isSignedOut;
+    if (!isAsking) this.sentAt = performance.now();
+    this.sending = isAsking ? this.confirm() : this.send(keepalive);
     try {
       return await this.sending;
     } finally {
@@ -306,7 +307,8 @@ export class Drafts {
   async confirm() {
     try {
       if (await this.refresh()) {
-        if (this.nFailed && !this.hasUnsent) {
+        if (this.nFailed && this.hasUnsent) this.schedule(0); // it came while the page asked
+        else if (this.nFailed) {
           this.nFailed = 0;
           this.sayAtRest();
         }

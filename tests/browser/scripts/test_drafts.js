@@ -433,6 +433,30 @@ test("a page that reached nobody asks again, and then saves the next answer at o
   equal([asked.length, states.at(-1)], [4, "saved"]);
 });
 
+test("an answer that is given while the page asks again is sent as soon as somebody is reached", async () => {
+  const { drafts, clock, states } = open();
+  let reach;
+  const reached = new Promise((resolve) => (reach = () => resolve(answer(200, { user: 7, csrf: "fresh" }))));
+  const asked = serve(AWAY, reached, saved());
+  clock.now += 30_001;
+  await drafts.makeReady();
+  const asking = clock.go();
+  drafts.note("answers", 0, 4, "correctness");
+  reach();
+  await asking;
+  await clock.go();
+  equal([asked.length, drafts.hasUnsent, states.at(-1)], [3, false, "saved"]);
+});
+
+test("whoever comes back in several ways at once asks once", async () => {
+  const { drafts, clock } = open();
+  const asked = serve(AWAY, AWAY, answer(200, { user: 7, csrf: "fresh" }));
+  clock.now += 30_001;
+  await drafts.makeReady();
+  await Promise.all([drafts.wake(), drafts.wake(), drafts.wake()]);
+  equal([asked.length, drafts.isUnreachable], [2, true]);
+});
+
 test("back in view a page that reached nobody asks again", async () => {
   const { drafts, clock, states } = open();
   serve(saved(), AWAY, answer(200, { user: 7, csrf: "fresh" }));
