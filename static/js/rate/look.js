@@ -83,7 +83,8 @@ function startWidth({ details, edge, columns }) {
     const to = widthBy(event.key, readDrawn(), isMirrored(columns));
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    if (!hasNoRoom(to < readDrawn())) set(to);
+    const isStep = /^(Arrow|Page)/.test(event.key); // the other keys name a width
+    if (!isStep || !hasNoRoom(to < readDrawn())) set(to);
   });
 }
 
