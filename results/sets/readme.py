@@ -262,6 +262,16 @@ _LOADING = (
     'scores = pd.read_parquet("aggregated.parquet")',
     "```",
     "",
+    # Without both arguments, R and pandas take a source named NA for a missing value, and the ID 007 for the number 7.
+    "In R, where texts named NA stay texts and IDs such as 007 keep their zeros:",
+    "",
+    "```r",
+    'ids <- c("passage_id", "question_id", "candidate_id")',
+    'texts <- setNames(rep("character", 3), ids)',
+    'judgments <- read.csv("long.csv", na.strings = "", colClasses = texts)',
+    'scores <- read.csv("aggregated.csv", na.strings = "", colClasses = texts)',
+    "```",
+    "",
     (
         "In the CSV files, texts that a spreadsheet would read as a formula start with an apostrophe. The JSON lines "
         "and Parquet files have every text exactly as stored. Times are in UTC. Annotators appear under random "

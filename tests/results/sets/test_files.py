@@ -270,6 +270,20 @@ def test_ratings_of_programs_are_not_called_human(project: Project, manager: Mem
     assert b"uman judgments" not in read(made, "README.md")
 
 
+def test_the_lines_that_load_a_set_name_what_it_has(project: Project, manager: Membership) -> None:
+    canonical(project)
+    made = freeze(project, manager)
+    readme = read(made, "README.md").decode()
+    (ids,) = re.findall(r"ids <- c\((.*)\)", readme)
+    files = re.findall(r'read\.csv\("(.*?)", na\.strings = "", colClasses = texts\)', readme)
+    assert files == ["long.csv", "aggregated.csv"]
+    for file in files:
+        header = next(csv.reader(io.StringIO(read(made, file).decode())))
+        assert set(re.findall(r'"(.*?)"', ids)) == {name for name in header if name.endswith("_id")}
+    for file in re.findall(r'read_parquet\("(.*?)"\)', readme):
+        assert file in list_names(made)
+
+
 def test_parquet_is_the_long_file(project: Project, manager: Membership, tmp_path: Path) -> None:
     canonical(project)
     made = freeze(project, manager)
