@@ -2,12 +2,13 @@
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from projects import log
 from projects.accounts import second_factors
 from projects.errors import Refused
-from projects.models import Act, Invitation, User
+from projects.models import Act, Invitation, Membership, Project, User
 
 
 def ensure_user(username: str, *, email: str = "") -> tuple[User, bool]:
@@ -63,6 +64,13 @@ def set_active(*, user: User, is_active: bool) -> bool:
         act = Act.ENABLE_ACCOUNT if is_active else Act.DISABLE_ACCOUNT
         log.record(membership.project, None, act, membership)
     return True
+
+
+def list_ownerless_projects(user: User) -> list[Project]:
+    """Return the projects that this user owns and where no owner can act, since their accounts are disabled."""
+    able = Membership.objects.active().filter(project=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True)
+    owned = Project.objects.filter(deleted_at=None, memberships__user=user, memberships__role=Membership.Role.OWNER)
+    return list(owned.exclude(Exists(able)).order_by("slug"))
 
 
 def _revoke_invitations(user: User) -> None:

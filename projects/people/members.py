@@ -168,10 +168,13 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
 
 
 def find_owner(project: Project, *, for_what: str) -> Membership:
-    """Return the owner in whose name a command acts, the first of several. Raises Refused where there is none."""
-    owner = project.memberships.filter(role=Role.OWNER).order_by("id").first()
+    """Return the owner in whose name a command acts, the first of several who can act. Raises Refused without one."""
+    owner = project.memberships.active().filter(role=Role.OWNER, user__is_active=True).order_by("id").first()
     if owner is None:
-        raise Refused(f"The project has no owner, in whose name {for_what}. Add one first.")
+        raise Refused(
+            f"The project has no active owner, in whose name {for_what}. "
+            "Enable an owner’s account, or make a member an owner, first."
+        )
     return owner
 
 

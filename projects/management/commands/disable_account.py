@@ -26,4 +26,15 @@ class Command(ReportingCommand):
         text = (
             f"Account “{user.username}” {state}." if has_changed else f"Account “{user.username}” is already {state}."
         )
-        self.answer({"username": user.username, "is_active": is_active, "has_changed": has_changed}, text=text)
+        ownerless = [] if is_active else [project.slug for project in users.list_ownerless_projects(user)]
+        if ownerless:
+            text += f"\nNo owner can act any more in: {', '.join(ownerless)}."
+        self.answer(
+            {
+                "username": user.username,
+                "is_active": is_active,
+                "has_changed": has_changed,
+                "projects_without_owner": ownerless,
+            },
+            text=text,
+        )

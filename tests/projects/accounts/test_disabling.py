@@ -7,7 +7,7 @@ from projects.api import tokens
 from projects.errors import Refused
 from projects.models import Act, LogEntry, Membership, User
 from projects.people import invitations, join_by_invitation
-from tests.factories import make_user
+from tests.factories import make_membership, make_user
 from tests.people import SignIn
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
@@ -71,6 +71,22 @@ def test_the_invitations_of_a_disabled_account_let_nobody_in_and_end_with_it(man
     call_command("disable_account", user.username, "--enable")
     assert try_link() == (410, 410), "whoever has the link may be why the account was disabled"
     assert Membership.objects.count() == 1
+
+
+def test_projects_that_are_left_without_an_owner_are_named(
+    owner: Membership, manager: Membership, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_membership(owner.project, role=Membership.Role.OWNER)
+    assert owner.user is not None
+    assert manager.user is not None
+    assert other.user is not None
+    for user in (manager.user, other.user):
+        call_command("disable_account", user.username)
+        assert "owner" not in capsys.readouterr().out, "one can still act"
+    call_command("disable_account", owner.user.username)
+    assert capsys.readouterr().out.endswith("\nNo owner can act any more in: bridges.\n")
+    call_command("disable_account", other.user.username, "--enable")
+    assert "No owner" not in capsys.readouterr().out
 
 
 def test_an_account_that_is_unknown_or_not_the_only_one_is_refused() -> None:

@@ -256,5 +256,17 @@ def test_a_command_acts_in_the_name_of_the_first_owner(owner: Membership) -> Non
     later = make_membership(project, role=Role.OWNER)
     assert members.find_owner(project, for_what="sets are frozen") == owner
     Membership.objects.filter(pk__in=[owner.pk, later.pk]).update(role=Role.MANAGER)
-    with pytest.raises(Refused, match=r"no owner, in whose name sets are frozen\. Add one first\."):
+    with pytest.raises(Refused, match=r"no active owner, in whose name sets are frozen\. Enable"):
         members.find_owner(project, for_what="sets are frozen")
+
+
+def test_a_command_never_acts_for_an_owner_who_cannot(owner: Membership) -> None:
+    suspended, able = (make_membership(owner.project, role=Role.OWNER) for _ in range(2))
+    members.set_standing(target=suspended, standing=Standing.SUSPENDED, actor=able)
+    assert owner.user is not None
+    assert able.user is not None
+    users.set_active(user=owner.user, is_active=False)
+    assert members.find_owner(owner.project, for_what="sets are frozen") == able
+    users.set_active(user=able.user, is_active=False)
+    with pytest.raises(Refused, match="no active owner"):
+        members.find_owner(owner.project, for_what="sets are frozen")
