@@ -43,11 +43,12 @@ NO_TERMS = PublicationTerms()
 
 @dataclass(frozen=True)
 class Published:
-    """Where a set was published, its files, and which of them are not those of the archive."""
+    """Where a set was published, its files, which of them are not those of the archive, and what they replaced."""
 
     place: str
     files: tuple[str, ...]
     added: tuple[str, ...]
+    replaced: str = ""
 
 
 def write_folder(judgment_set: JudgmentSet, folder: Path, terms: PublicationTerms = NO_TERMS) -> Published:
@@ -63,12 +64,18 @@ def write_folder(judgment_set: JudgmentSet, folder: Path, terms: PublicationTerm
 
 
 def push(
-    judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: PublicationTerms = NO_TERMS
+    judgment_set: JudgmentSet,
+    repository: str,
+    *,
+    is_public: bool,
+    replaces_others: bool = False,
+    terms: PublicationTerms = NO_TERMS,
 ) -> Published:
     """Push the files of a set to a data set on the Hub, in one commit. Raises Refused, also where the Hub refuses.
 
-    One that exists stays public or private; a public one is written to only with `is_public`. Nothing is half done: a
-    push that failed can be repeated.
+    One that exists stays public or private; a public one is written to only with `is_public`. It may hold this set or
+    an earlier one of the project, and any other only with `replaces_others`. Nothing is half done: a push that failed
+    can be repeated.
     """
     try:
         from httpx2 import HTTPError
@@ -100,6 +107,10 @@ def push(
             there = set(hub.list_repo_files(repository, repo_type="dataset"))
             if not (there <= NOT_OURS or there >= MARKS):
                 raise Refused(f"{repository} holds something other than a judgment set. Choose another name.")
+            replaced = ""
+            if there >= MARKS:
+                downloaded = hub.hf_hub_download(repository, SET, repo_type="dataset", local_dir=temporary)
+                replaced = _name_replaced(judgment_set, Path(downloaded), repository, replaces_others=replaces_others)
             hub.upload_folder(
                 repo_id=repository,
                 repo_type="dataset",
@@ -113,7 +124,23 @@ def push(
                 f"The Hub did not accept the set: {_explain(error)} "
                 f"{repository} holds what it held before; run the command again once this is settled."
             ) from error
-    return replace(published, place=f"{site.HF_ENDPOINT}/datasets/{repository}")
+    return replace(published, place=f"{site.HF_ENDPOINT}/datasets/{repository}", replaced=replaced)
+
+
+def _name_replaced(judgment_set: JudgmentSet, path: Path, repository: str, *, replaces_others: bool) -> str:
+    """Return which set a push replaces, by its `set.json`; empty for the same set. Raises Refused for a foreign one."""
+    try:
+        about = orjson.loads(path.read_bytes())
+        slug, number = str(about["project"]["slug"]), int(about["set"]["number"])
+    except (ValueError, LookupError, TypeError):
+        raise Refused(f"{repository} holds something other than a judgment set. Choose another name.") from None
+    is_of_project = slug == judgment_set.project.slug
+    if is_of_project and number == judgment_set.number:
+        return ""
+    name = f"judgment set {number}" if is_of_project else f"judgment set {number} of the project “{slug}”"
+    if not replaces_others and not (is_of_project and number < judgment_set.number):
+        raise Refused(f"{repository} holds {name}. Choose another name, or add --replace to write over it.")
+    return name
 
 
 def _refuse_unpublishable(judgment_set: JudgmentSet, terms: PublicationTerms) -> None:

@@ -27,6 +27,11 @@ class Command(ProjectCommand):
             "--public", action="store_true", help="with --to-hub: create it public, or write to one that is public"
         )
         parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="with --to-hub: write over a later set, or one of another project; the history there keeps it",
+        )
+        parser.add_argument(
             "--author",
             action="append",
             default=[],
@@ -37,15 +42,22 @@ class Command(ProjectCommand):
         parser.add_argument("--language", nargs="+", action="extend", default=[], metavar="CODE", help="likewise")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["public"] and not options["to_hub"]:
-            raise CommandError("--public needs --to-hub.", returncode=2)
+        for name in ("public", "replace"):
+            if options[name] and not options["to_hub"]:
+                raise CommandError(f"--{name} needs --to-hub.", returncode=2)
         project = self.project(options)
         judgment_set = find_set(project, options["number"])
         terms = publishing.PublicationTerms(
             authors=options["author"], licence=options["licence"], languages=options["language"]
         )
         if options["to_hub"]:
-            published = publishing.push(judgment_set, options["to_hub"], is_public=options["public"], terms=terms)
+            published = publishing.push(
+                judgment_set,
+                options["to_hub"],
+                is_public=options["public"],
+                replaces_others=options["replace"],
+                terms=terms,
+            )
         else:
             published = publishing.write_folder(judgment_set, Path(options["to_folder"]), terms)
         result = {
@@ -55,9 +67,12 @@ class Command(ProjectCommand):
             "place": published.place,
             "files": list(published.files),
             "added": list(published.added),
+            "replaced": published.replaced,
             "has_comments": bool(judgment_set.settings.get("with_comments")),
         }
         lines = [f"Judgment set {judgment_set.number}: {len(published.files)} files in {published.place}"]
+        if published.replaced:
+            lines.append(f"Replaced there: {published.replaced}. The history of the data set keeps it.")
         if published.added:
             lines.append(f"Written now, as the set was frozen without them: {', '.join(published.added)}")
         if result["has_comments"]:

@@ -77,6 +77,9 @@ def _make_handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             self._answer()
 
+        def do_HEAD(self) -> None:
+            self._answer()
+
         def do_POST(self) -> None:
             self._answer()
 
@@ -91,6 +94,7 @@ def _make_handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             path = self.path.partition("?")[0]
             is_from_hub = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             etag = ""
+            content: Any
             if hub.fails_at and hub.fails_at in path:
                 status, content = 403, {"error": "You have exceeded your storage limit."}
             elif path.startswith(WITHOUT_HUB_TOKEN):
@@ -101,13 +105,15 @@ def _make_handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 status, content = 401, {"error": "Invalid username or password."}
             else:
                 status, content = _handle(hub, path, body)
-            data = json.dumps(content).encode()
+            data = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            self.send_header("ETag", etag)
+            self.send_header("ETag", etag or hashlib.sha1(data, usedforsecurity=False).hexdigest())
+            self.send_header("X-Repo-Commit", "0" * 40)
             self.end_headers()
-            self.wfile.write(data)
+            if self.command != "HEAD":
+                self.wfile.write(data)
 
     return Handler
 
@@ -128,6 +134,9 @@ def _handle(hub: Hub, path: str, body: bytes) -> tuple[int, Any]:
     if path.startswith("/verify/"):
         asked = json.loads(body)
         return (200, {}) if len(hub.objects[asked["oid"]]) == asked["size"] else (422, {"error": "Wrong size."})
+    if path.startswith("/datasets/") and "/resolve/main/" in path:
+        name, file = path.removeprefix("/datasets/").split("/resolve/main/")
+        return 200, hub.repositories[name][file]
     if path.startswith("/api/datasets/"):
         return _handle_repository(hub, path.removeprefix("/api/datasets/"), body)
     return 404, {"error": f"Nothing at {path}."}

@@ -124,7 +124,8 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     assert set(hub.objects.values()) == {read(made, name) for name in list_names(made) if name.endswith(".parquet")}
     assert (hub.visibility, hub.commits) == ({REPOSITORY: "private"}, ["Judgment set 1"])
     freeze(project, manager, "Second", with_texts=False)
-    answer("publish", "2", *ASKED[2:], "--to-hub", REPOSITORY)
+    output = answer("publish", "2", *ASKED[2:], "--to-hub", REPOSITORY)
+    assert output["replaced"] == "judgment set 1"
     assert "passages.parquet" not in there, "What the second does not hold is gone."
     assert hub.commits == ["Judgment set 1", "Judgment set 2"]
     answer(*ASKED, "--to-hub", "lab/open", "--public")
@@ -135,6 +136,28 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     assert hub.repositories["lab/model"].keys() == {".gitattributes", "model.safetensors"}
     assert "The Hub did not accept the set" in refuse(*ASKED, "--to-hub", "no such/name!")
     assert TOKEN not in "".join(capsys.readouterr())
+
+
+def test_a_set_is_written_over_another_only_on_request(
+    project: Project, manager: Membership, made: JudgmentSet, hub: Hub
+) -> None:
+    second = ("publish", "2", *ASKED[2:], "--to-hub", REPOSITORY)
+    freeze(project, manager, "Second", with_texts=False)
+    assert answer(*second)["replaced"] == ""
+    assert answer(*second)["replaced"] == "", "the same set again"
+    assert f"{REPOSITORY} holds judgment set 2. Choose" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    assert answer(*ASKED, "--to-hub", REPOSITORY, "--replace")["replaced"] == "judgment set 2"
+    there = hub.repositories[REPOSITORY]
+    about = there["set.json"]
+    assert isinstance(about, bytes)
+    there["set.json"] = about.replace(b'"slug": "bridges"', b'"slug": "tunnels"')
+    assert there["set.json"] != about
+    assert "holds judgment set 1 of the project “tunnels”. Choose another name, or add --replace" in refuse(*second)
+    assert there["set.json"] != about, "nothing is written"
+    assert answer(*second, "--replace")["replaced"] == "judgment set 1 of the project “tunnels”"
+    there["set.json"] = b"[]"
+    assert "holds something other than a judgment set" in refuse(*second, "--replace")
+    assert "--replace needs --to-hub" in refuse(*ASKED, "--to-folder", "a", "--replace")
 
 
 def test_a_set_is_made_public_only_on_request(made: JudgmentSet, hub: Hub) -> None:
