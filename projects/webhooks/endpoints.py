@@ -10,7 +10,7 @@ from projects.access import lock_actor
 from projects.errors import Refused
 from projects.models import Act, Delivery, Event, Membership, Webhook
 from projects.webhooks.addresses import NotAllowed, read_target, resolve
-from projects.webhooks.sending import derive_secret
+from projects.webhooks.sending import TIMEOUT_SECONDS, derive_secret
 
 MOST = 10
 """Addresses of a project."""
@@ -28,7 +28,7 @@ def add_webhook(
     # Asked now, so that a wrong address is noticed at once; each message asks again. Before the transaction: the answer
     # may take seconds.
     try:
-        resolve(target)
+        resolve(target, seconds=TIMEOUT_SECONDS)
     except NotAllowed as refusal:
         raise Refused(
             f"{target.host} has no public address. Check its spelling. Only the site administrator can allow an "

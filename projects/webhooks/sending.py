@@ -86,7 +86,9 @@ def send(delivery: Delivery) -> SendingResult:
     status, error = None, ""
     try:
         target = read_target(delivery.webhook.url)
-        status = _post(target, resolve(target), headers, body)
+        address = resolve(target, seconds=TIMEOUT_SECONDS)
+        left = max(0.01, began + TIMEOUT_SECONDS - time.monotonic())  # with 0 nothing would be waited for
+        status = _post(target, address, headers, body, seconds=left)
     except (NotAllowed, Refused) as refusal:
         error = str(refusal)
     except ssl.SSLError as refusal:
@@ -102,8 +104,8 @@ def send(delivery: Delivery) -> SendingResult:
     return SendingResult(status, ms, error)
 
 
-def _post(target: Target, address: str, headers: dict[str, str], body: bytes) -> int:
-    """Return the status of the answer, whose body is not read. Raises TimeoutError after five seconds in all."""
+def _post(target: Target, address: str, headers: dict[str, str], body: bytes, *, seconds: float) -> int:
+    """Return the status of the answer, whose body is not read. Raises TimeoutError when the time is over."""
     return exchange(
         "POST",
         host=target.host,
@@ -113,5 +115,5 @@ def _post(target: Target, address: str, headers: dict[str, str], body: bytes) ->
         address=address,
         headers=headers,
         body=body,
-        seconds=TIMEOUT_SECONDS,
+        seconds=seconds,
     ).status

@@ -1,6 +1,8 @@
 """Messages go to public addresses by HTTPS, and to the very address that was checked."""
 
 import socket
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -90,9 +92,9 @@ def test_a_host_with_one_internal_address_is_not_allowed(monkeypatch: pytest.Mon
     target = read_target("https://hooks.example.org/")
     monkeypatch.setattr(socket, "getaddrinfo", resolve_to("93.184.216.34", "127.0.0.1"))
     with pytest.raises(NotAllowed):
-        resolve(target)
+        resolve(target, seconds=5)
     settings.WEBHOOK_ALLOWED_HOSTS = ["HOOKS.example.org"]
-    assert resolve(target) == "93.184.216.34"
+    assert resolve(target, seconds=5) == "93.184.216.34"
 
 
 @pytest.mark.django_db
@@ -142,6 +144,48 @@ def test_nobody_learns_which_names_the_inner_network_has(owner: Membership, monk
         endpoints.add_webhook(actor=owner, url=f"https://{'a' * 64}.example/", events=["set.frozen"])
     assert len(said) == 1
     assert Webhook.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_name_server_that_does_not_answer_holds_up_no_message(
+    owner: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_to("93.184.216.34"))
+    webhook, _ = endpoints.add_webhook(actor=owner, url="https://hooks.example.org/", events=["set.frozen"])
+    is_over = threading.Event()
+
+    def wait(*args: Any, **kwargs: Any) -> Any:
+        is_over.wait(20)
+        return resolve_to("93.184.216.34")()
+
+    monkeypatch.setattr(socket, "getaddrinfo", wait)
+    monkeypatch.setattr(sending, "TIMEOUT_SECONDS", 0.2)
+    outcome = sending.send(make_delivery(webhook))
+    is_over.set()
+    assert outcome.error == "The host has no public address."
+    assert outcome.ms < 5_000
+
+
+@pytest.mark.django_db
+def test_looking_up_a_name_takes_from_the_time_of_the_message(
+    owner: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_to("93.184.216.34"))
+    webhook, _ = endpoints.add_webhook(actor=owner, url="https://hooks.example.org/", events=["set.frozen"])
+    allowed: list[float] = []
+
+    def look_up(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.3)
+        return resolve_to("93.184.216.34")()
+
+    def refuse(address: Any, timeout: float) -> Any:
+        allowed.append(timeout)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    sending.send(make_delivery(webhook))
+    assert 0 < allowed[0] <= sending.TIMEOUT_SECONDS - 0.3
 
 
 def refuse_to_resolve(*args: Any, **kwargs: Any) -> Any:
