@@ -8,6 +8,7 @@ from django import forms
 from annotate.batches.control_plan import MOST_A_HIT, QASCORE, QASCORE_HIT_SIZE, ControlPlan
 from annotate.models import Batch
 from projects.models import Rubric
+from projects.web.forms import EditForm
 
 DEFAULT_PLAN = ControlPlan()
 MOST = 1_000
@@ -20,7 +21,7 @@ def _make_field(
     return forms.IntegerField(label=label, required=False, min_value=low, max_value=high, help_text=help_text, **over)
 
 
-class PlanForm(forms.Form):
+class PlanForm(EditForm):
     """The numbers of a control plan; an empty field takes the default."""
 
     known_per_hit = _make_field("Known answers per HIT", "References of the same or of another question.")
@@ -45,7 +46,7 @@ class PlanForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Place the error of a lone number of repeats at the field of the other, which is still to be set."""
-        cleaned = super().clean() or {}
+        cleaned = super().clean()
         if not ({"repeats", "repeats_every"} & set(self.errors)):
             if cleaned.get("repeats") and not cleaned.get("repeats_every"):
                 self.add_error("repeats_every", "Set how often candidates are repeated, or repeat none.")

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import F, Q
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST, require_safe
@@ -51,15 +51,14 @@ KINDS = {
 @snapshot()
 def control_list(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _fetch_batch(project, number)
-    form = PlanForm(initial=PlanForm.initial_plan(ControlPlan.read(batch.control_plan)))
-    return _render(request, batch, form)
+    return _render(request, batch, _make_form(batch))
 
 
 @requires(Right.MANAGE)
 @require_POST
 def control_plan(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _fetch_batch(project, number)
-    form = PlanForm(request.POST)
+    form = _make_form(batch, request.POST)
     if not form.is_valid():
         return _render(request, batch, form)
     with refusals(request, form):
@@ -143,14 +142,18 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             return "Text saved."
 
 
+def _make_form(batch: Batch, sent: QueryDict | None = None) -> PlanForm:
+    return PlanForm(sent, initial=PlanForm.initial_plan(ControlPlan.read(batch.control_plan)))
+
+
 def _preview_accepting_all(batch: Batch, n: int) -> Preview:
     return Preview("accept all controls", batch, numbers=n)
 
 
 def _require_saved_plan(request: ProjectRequest, batch: Batch) -> None:
     """Refuse to generate controls by another plan than the one that the page shows beside the button."""
-    form = PlanForm(request.POST)
-    saved = PlanForm.initial_plan(ControlPlan.read(batch.control_plan))
+    form = _make_form(batch, request.POST)
+    saved = form.initial
     # Some fields appear only with one item at a time.
     shown = [name for name in form.fields if name in request.POST]
     is_same = form.is_valid() and all(PlanForm.initial_plan(form.plan())[name] == saved[name] for name in shown)
