@@ -31,6 +31,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
 from projects.web.forms import choose_status
+from projects.web.keyed_forms import find_made_before, find_newest
 from projects.web.lists import TALL_PAGE_SIZE, paginate, read_word
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
@@ -56,11 +57,16 @@ def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = PlanForm(project, request.POST or None, rules=preset, by_type=_is_by_type(request))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
-            plan = create_plan(
-                project=project, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules()
-            )
+            with transaction.atomic():
+                plan = create_plan(
+                    project=project, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules()
+                )
+                newest = request.POST.get("newest", "")
+                if before := find_made_before(plan, newest=newest, alike=["name", "rules", "created_by"]):
+                    transaction.set_rollback(True)
+                    plan = before
             return redirect("annotate:plan-show", project.slug, plan.number)
-    return _render_form(request, form, None)
+    return _render_form(request, project, form)
 
 
 @requires(Right.MANAGE)
@@ -75,7 +81,7 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
             change_plan(plan=plan, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules())
             messages.success(request, "Plan saved. Batches created earlier don’t change.")
             return redirect("annotate:plan-show", project.slug, plan.number)
-    return _render_form(request, form, plan)
+    return _render_form(request, project, form, plan)
 
 
 @requires(Right.READ)
@@ -176,9 +182,11 @@ def _describe_started(started: Started, *, opened: bool) -> str:
     return " ".join(sentences) or "Nothing is missing, so nothing was created."
 
 
-def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
-    status = choose_status(form)
-    return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
+def _render_form(
+    request: ProjectRequest, project: Project, form: PlanForm, plan: OverlapPlan | None = None
+) -> HttpResponse:
+    context = {"form": form, "plan": plan, "newest": find_newest(project, OverlapPlan)}
+    return render(request, "annotate/planning/edit.html", context, status=choose_status(form))
 
 
 def _fetch_plan(project: Project, number: int) -> OverlapPlan:

@@ -1,14 +1,19 @@
-"""Forms with a key: one that is sent twice, by a reload or a double click, is one act."""
+"""Forms that are one act if they are sent twice, by a reload or a double click: by a key, or by the newest number."""
 
 import secrets
 import uuid
 from base64 import urlsafe_b64encode
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from django import forms
+from django.db.models import Max, Model
 from django.utils.crypto import salted_hmac
 
-from projects.models import Membership
+from projects.models import Membership, Project
+from projects.web.whole_numbers import parse_whole_number
+
+Row = TypeVar("Row", bound=Model)
 
 TOKEN_BYTES = 32
 
@@ -31,6 +36,25 @@ class KeyedForm(forms.Form):
             self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
             self.add_error(None, "The form was incomplete. Check it and send it again.")
         return self.cleaned_data
+
+
+def find_newest(project: Project, model: type[Model]) -> int:
+    """Return the newest number of the project's rows of this model, which the form of another one sends along."""
+    found = model._default_manager.filter(project=project).aggregate(newest=Max("number"))
+    return found["newest"] or 0
+
+
+def find_made_before(made: Row, *, newest: str, alike: Sequence[str]) -> Row | None:
+    """Return the row that the same form has made before: later than the newest one then, and the same in `alike`.
+
+    Rows are numbered one after another, so the caller, who has just made another one, sees it, and takes that back.
+    """
+    number = parse_whole_number(newest)
+    if number is None:
+        return None
+    values = {name: getattr(made, name) for name in ("project", *alike)}
+    rows = type(made)._default_manager.filter(number__gt=number, **values).exclude(pk=made.pk)
+    return rows.order_by("number").first()
 
 
 def make_secret(purpose: str, actor: Membership, key: uuid.UUID | None = None) -> str:

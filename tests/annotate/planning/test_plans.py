@@ -276,6 +276,27 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
 
 
 @pytest.mark.django_db
+def test_a_form_of_a_new_plan_that_is_sent_twice_is_one_plan(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    client, address = client_of(manager), reverse("annotate:plan-new", args=[project.slug])
+
+    def open_form() -> dict[str, str]:
+        newest = client.get(address).context["newest"]
+        return {"name": "Ours", "judgments0": "3", "judgments1": "2", "newest": newest}
+
+    sent = open_form()
+    made = client.post(address, sent)
+    assert client.post(address, sent)["Location"] == made["Location"]
+    assert OverlapPlan.objects.count() == 1
+    assert client.post(address, {**sent, "judgments1": "4"})["Location"] != made["Location"]
+    assert client.post(address, open_form())["Location"] != made["Location"], "the same plan, made on purpose"
+    assert client.post(address, {**sent, "newest": "x"}).status_code == 302
+    assert OverlapPlan.objects.count() == LogEntry.objects.filter(act="make plan").count() == 4
+
+
+@pytest.mark.django_db
 def test_a_plan_counts_a_judgment_for_each_criterion_as_its_batches_do(
     project: Project, manager: Membership, client_of: SignIn
 ) -> None:

@@ -134,6 +134,27 @@ def test_each_split_is_evaluated_by_itself_and_shown_side_by_side(
     assert {f"Pearson ({dev.number})", f"Pearson ({test.number})", "change"} <= set(rows[0])
 
 
+def test_a_form_of_a_new_evaluation_that_is_sent_twice_is_one(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client, new = client_of(researcher), f"{STUDIES}new/?kind=significance"
+    newest = client.get(new).context["newest"]
+    made = ask(client, runs, newest=newest)["Location"]
+    assert ask(client, runs, newest=newest)["Location"] == made
+    assert ask(client, runs, newest=newest, name="Another")["Location"] != made
+    assert ask(client, runs, newest=client.get(new).context["newest"])["Location"] != made, "asked for once more"
+    assert (Study.objects.count(), LogEntry.objects.filter(act="ask for study").count()) == (3, 3)
+    passages = Passage.objects.filter(dataset__project=judged).order_by("pk")
+    passages.update(split="dev")
+    Passage.objects.filter(pk__in=passages.values("pk")[:5]).update(split="test")
+    newest = client.get(new).context["newest"]
+    made = ask(client, runs, "significance", each_split="on", newest=newest)["Location"]
+    assert ask(client, runs, "significance", each_split="on", newest=newest)["Location"] == made
+    assert Study.objects.count() == 5
+    Study.objects.update(state=Study.State.CANCELLED)
+    assert ask(client, runs, "significance", each_split="on", newest=newest)["Location"] != made
+
+
 def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
     judged: Project, runs: list[MetricRun], owner: Membership, client_of: SignIn
 ) -> None:
