@@ -1,5 +1,6 @@
 """Forms for signing in, signing up, passwords and the account."""
 
+import unicodedata
 from typing import Any
 
 from django import forms
@@ -15,6 +16,9 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.accounts.rating_keys import ACTIONS, has_keys_off, is_possible, list_keys
 from projects.models import User
+
+LOOK_ALIKE_ALPHABETS = ("LATIN ", "GREEK ", "CYRILLIC ", "ARMENIAN ", "CHEROKEE ", "COPTIC ")
+"""How the names of letters begin in alphabets that share their shapes: “o” is a letter of most."""
 
 
 class SignInForm(AuthenticationForm):
@@ -81,11 +85,24 @@ class ChangePasswordForm(NewPasswordForm):
         return old
 
 
+def refuse_mixed_alphabets(username: str) -> None:
+    """Refuse a name that could be drawn like another: with letters of two alphabets that look alike.
+
+    Unicode's Technical Standard 39 restricts identifiers likewise. Other scripts mix with Latin, as in Japanese names.
+    """
+    names = [unicodedata.name(letter, "") for letter in username]
+    if sum(any(name.startswith(alphabet) for name in names) for alphabet in LOOK_ALIKE_ALPHABETS) > 1:
+        raise ValidationError(gettext("Use letters of one alphabet only: those of others look the same."))
+
+
 class SignUpForm(NewPasswordForm):
     username = UsernameField(
         label=_("Username"),
         max_length=150,
-        validators=[UnicodeUsernameValidator(message=_("No spaces, please. Use letters, digits and . + - _ @"))],
+        validators=[
+            UnicodeUsernameValidator(message=_("No spaces, please. Use letters, digits and . + - _ @")),
+            refuse_mixed_alphabets,
+        ],
         help_text=_("Letters, digits and @ . + - _. Project managers see it. Results show a random name instead."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
