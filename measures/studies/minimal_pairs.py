@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from measures.bootstrap import Interval
 from measures.outcome import Undefined
+from measures.rounding import LAST_DIGITS
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +32,7 @@ class PairAccuracy:
     n : int
         Pairs.
     n_ties : int
-        Pairs with exactly equal scores.
+        Pairs with equal scores.
     """
 
     accuracy: float
@@ -88,8 +89,9 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
     Parameters
     ----------
     first, second : array_like of float, shape (n,)
-        The scores of the better and the worse candidate of each pair, unrounded, because rounding would add ties. NaN
-        is a missing score.
+        The scores of the better and the worse candidate of each pair, unrounded, because rounding would add ties.
+        Scores that rounding errors of floats alone part are equal (`measures.rounding.LAST_DIGITS`). NaN is a missing
+        score.
 
     Returns
     -------
@@ -107,13 +109,16 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> pair_outcomes([0.9, 0.5, 0.1, np.nan], [0.2, 0.5, 0.3, 0.3]).tolist()
+    >>> pair_outcomes([0.9, 0.1 + 0.2, 0.1, np.nan], [0.2, 0.3, 0.3, 0.3]).tolist()
     [1.0, 0.5, 0.0, nan]
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape or one.ndim != 1:
         raise ValueError("Each pair needs two scores, in two columns of the same length.")
-    outcomes: Floats = np.where(one > other, HIGHER, np.where(one == other, TIE, LOWER))
+    size = np.maximum(np.abs(one), np.abs(other))
+    with np.errstate(invalid="ignore"):  # a difference of infinite scores
+        is_tied = (one == other) | (np.isfinite(size) & (np.abs(one - other) <= LAST_DIGITS * size))
+    outcomes: Floats = np.where(is_tied, TIE, np.where(one > other, HIGHER, LOWER))
     outcomes[np.isnan(one) | np.isnan(other)] = np.nan
     return outcomes
 

@@ -59,7 +59,13 @@ def test_the_mean_of_datasets_is_not_weighted_by_their_pairs() -> None:
 
 
 def test_scores_are_compared_unrounded() -> None:
-    assert pair_outcomes([0.1 + 0.2, 0.3, 1 / 3], [0.3, 0.3, 0.3333]).tolist() == [1.0, 0.5, 1.0]
+    assert pair_outcomes([0.3 + 1e-15, 0.3, 1 / 3], [0.3, 0.3, 0.3333]).tolist() == [1.0, 0.5, 1.0]
+
+
+def test_scores_that_rounding_alone_parts_are_equal() -> None:
+    """As in pairwise accuracy: the same score, computed in another order, is no preference."""
+    assert pair_outcomes([0.1 + 0.2, 0.3, 0.0], [0.3, 0.1 + 0.2, 5e-324]).tolist() == [0.5, 0.5, 0.0]
+    assert pair_outcomes([np.inf, np.inf, -np.inf], [np.inf, 1.0, 1.0]).tolist() == [0.5, 1.0, 0.0]
 
 
 def test_a_missing_score_leaves_the_pair_out_and_names_it() -> None:
