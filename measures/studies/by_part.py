@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from measures.jackknife import LEAST_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.correlating import Correlations
-from measures.studies.items import COEFFICIENTS, LEAST_DRAWN, Items, number_groups
+from measures.studies.items import COEFFICIENTS, Items, number_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,9 @@ def correlate_by_part(
     """Correlate metrics with the human scores within each part, such as a dataset, and average over the parts.
 
     Every part has the same weight in the mean, however many items it has. The interval of the mean is a percentile
-    bootstrap: resamples are drawn within each part, and the mean is computed in each resample.
+    bootstrap: resamples are drawn within each part, and the mean is computed in each resample. In simulations of two
+    and four parts, a nominal 95 % cover the true mean in 77 to 81 % with two groups in each part, in 87 to 89 % with
+    three, and in 88 to 95 % with four to twenty.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ def correlate_by_part(
     -------
     ByPart
         A part in which any metric is undefined enters no mean; a mean over no part is undefined. A resample in which a
-        part is undefined is left out of the interval of the mean, and there is none where a part is one group.
+        part is undefined is left out of the interval of the mean, and there is none where a part has fewer than three
+        groups, as correlations of a part have none.
 
     Raises
     ------
@@ -120,6 +124,8 @@ def _average(
     if wholes:
         values = [float(each) for each in np.mean(np.array(wholes, np.float64), axis=0)]
         drawn = np.mean(draws, axis=0)
+    if why_no_resamples:
+        drawn = np.full_like(drawn, np.nan)
     found = Correlations.of(values, drawn, n=n, n_groups=n_groups, confidence=confidence)
     if not why_no_resamples:
         return found
@@ -128,10 +134,10 @@ def _average(
 
 
 def _why_no_resamples(parts: Mapping[str, Items], averaged: Sequence[str]) -> str:
-    """Return which parts leave nothing to resample, as they have a single passage; empty if none does."""
-    single = [f"“{name}”" if name else "the unspecified part" for name in averaged if parts[name].n_drawn < LEAST_DRAWN]
-    has = "has" if len(single) == 1 else "have"
-    return f"{', '.join(single)} {has} only one passage, so there is nothing to resample" if single else ""
+    """Return which parts have too few passages to resample; empty if none has."""
+    few = [f"“{name}”" if name else "the unspecified part" for name in averaged if parts[name].n_drawn < LEAST_UNITS]
+    has = "has" if len(few) == 1 else "have"
+    return f"{', '.join(few)} {has} fewer than three passages, too few to resample" if few else ""
 
 
 def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:

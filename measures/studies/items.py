@@ -26,7 +26,7 @@ _WHOLE = (pearson, spearman, kendall)
 MOST_RANKED = 2_000
 """Up to this many items or groups, ranks are computed without each; of more, without random blocks of them."""
 N_BLOCKS = 1_000
-LEAST_DRAWN = 2
+_LEAST_DRAWN = 2
 """Of a single item or group every resample is the same."""
 
 
@@ -87,7 +87,7 @@ class Items:
         if n_resamples < 1:
             raise ValueError("n_resamples must be 1 or more.")
         found = np.full((3, n_resamples, len(self.metrics)), np.nan)
-        if self.n_drawn >= LEAST_DRAWN and self.metrics:
+        if self.n_drawn >= _LEAST_DRAWN and self.metrics:
             columns = list(self.metrics.values())
             moments, ranks = Moments(self.human, columns), Ranks(self.human, columns)
             pairs = [Pairs(self.human, column) for column in columns]
@@ -114,7 +114,7 @@ class Items:
 
         Those of ranks are without each of 1,000 random blocks where there are more than 2,000 items or groups.
         """
-        if self.n_drawn < LEAST_DRAWN or not self.metrics:
+        if self.n_drawn < _LEAST_DRAWN or not self.metrics:
             return {name: (np.full(self.n_drawn, np.nan),) * len(COEFFICIENTS) for name in self.metrics}
         columns = list(self.metrics.values())
         parts = np.arange(self.n) if self.drawn is None else self.drawn
@@ -149,7 +149,7 @@ class Items:
         """Return each metric's Pearson, shape (resamples, metrics); all NaN with fewer than two items or groups."""
         if n_resamples < 1:
             raise ValueError("n_resamples must be 1 or more.")
-        if self.n_drawn < LEAST_DRAWN or not self.metrics:
+        if self.n_drawn < _LEAST_DRAWN or not self.metrics:
             return np.full((n_resamples, len(self.metrics)), np.nan)
         moments = Moments(self.human, list(self.metrics.values()))
         blocks = draw_resamples(self.n, n_resamples=n_resamples, rng=rng, groups=self.drawn)

@@ -12,7 +12,7 @@ from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.studies import items, resampling
 from measures.studies.by_part import correlate_by_part
-from measures.studies.correlating import Correlations, correlate, correlate_all
+from measures.studies.correlating import Correlation, Correlations, correlate, correlate_all
 
 BY_SCIPY: dict[str, Callable[[Floats, Floats], float]] = {
     "pearson": lambda x, y: float(stats.pearsonr(x, y).statistic),
@@ -248,12 +248,19 @@ def test_a_part_where_one_metric_is_undefined_enters_no_mean() -> None:
     assert nothing.means["a"].kendall.value == Undefined(reason="defined in no part")
 
 
-def test_a_part_of_one_passage_is_named_where_the_mean_has_no_interval() -> None:
+@pytest.mark.parametrize("few", [[4, 4, 4, 4], [4, 4, 5, 5]])
+def test_a_part_of_few_passages_is_named_where_the_mean_has_no_interval(few: list[int]) -> None:
     human, metric = np.array([1.0, 2, 3, 2, 1, 5, 4, 1]), np.array([1.0, 3, 2, 1, 2, 3, 3, 1])
-    found = correlate_by_part(
-        human, {"m": metric}, list("aaaabbbb"), groups=[1, 1, 2, 2, 3, 3, 3, 3], by_group=True,
-        rng=np.random.default_rng(1), n_resamples=20,
-    )  # fmt: skip
-    assert found.averaged == ("a", "b")
-    assert found.means["m"].pearson.low is None
-    assert found.means["m"].pearson.why_no_interval == "“b” has only one passage, so there is nothing to resample"
+
+    def correlate_mean(groups: list[int]) -> Correlation:
+        found = correlate_by_part(
+            human, {"m": metric}, list("aaaabbbb"), groups=groups, by_group=True,
+            rng=np.random.default_rng(1), n_resamples=20,
+        )  # fmt: skip
+        assert found.averaged == ("a", "b")
+        return found.means["m"].pearson
+
+    without = correlate_mean([1, 1, 2, 3, *few])
+    assert without.low is None
+    assert without.why_no_interval == "“b” has fewer than three passages, too few to resample"
+    assert correlate_mean([1, 1, 2, 3, 4, 5, 6, 6]).low is not None
