@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LEAST_PAIRABLE = 2
+"""Units with at least two ratings that alpha needs: of one, it would be 0 whatever its ratings are."""
 _MOST_CELLS = 20_000_000
 """The package allocates units × values × values numbers of 8 bytes; above 160 MB it is not called."""
 
@@ -237,7 +239,6 @@ def _why_undefined(patterns: Patterns, level: Level) -> str:
         return "the ratio level needs a scale without negative values"
     if len(patterns.values) == 1:
         return "all ratings are equal"
-    if patterns.n_units == 1:
-        # Its ratings are all that could be expected, whatever they are.
+    if patterns.n_units < LEAST_PAIRABLE:
         return "one unit only, for which alpha is always 0"
     return ""

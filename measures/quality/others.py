@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from measures.agreement import alphas, krippendorff_alpha
+from measures.agreement import LEAST_PAIRABLE, alphas, krippendorff_alpha
 from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
 from measures.correlation import pearson
 from measures.jackknife import Scale, jackknife_interval
@@ -22,8 +22,6 @@ _CELLS_AT_A_TIME = 2_000_000
 """Annotators are processed in blocks of about this many numbers (16 MB), which bounds memory."""
 _LEAST_TRUST = 0.05
 """An annotator with a lower correlation has this weight: with 0, units that only they rated would have no mean."""
-_LEAST_UNITS = 2
-"""Of one unit alpha is undefined, as in `measures.agreement.krippendorff_alpha`."""
 NOBODY_ELSE = "nobody else has rated the same candidates"
 
 
@@ -328,7 +326,7 @@ class _LeaveOneOut:
     def _compute(self, draws: Floats, level: Level) -> Floats:
         """Return alpha of each draw; NaN where no unit is left, or only one, of which alpha would be 0."""
         found = np.full(len(draws), np.nan)
-        has_units = draws.sum(axis=1) >= _LEAST_UNITS
+        has_units = draws.sum(axis=1) >= LEAST_PAIRABLE
         if has_units.any():
             found[has_units] = alphas(self.patterns, draws[has_units], level)
         return found
