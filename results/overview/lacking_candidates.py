@@ -18,7 +18,7 @@ from projects.models import Project
 
 
 @dataclass(frozen=True)
-class CandidateShortfall:
+class LackingCandidates:
     """How many candidates lack judgments; one may do so for several reasons.
 
     `n_closed` lack them because their batch was closed early, `n_excluded` because work was excluded and not redone,
@@ -34,12 +34,12 @@ class CandidateShortfall:
     batch_number: int | None = None
 
 
-def find_lacking_candidates(project: Project) -> CandidateShortfall:
+def find_lacking_candidates(project: Project) -> LackingCandidates:
     """Count the candidates of full collections that will not get all their judgments by themselves."""
     batches = find_batch_ids(project)
     with connection.cursor() as cursor:
-        cursor.execute(_SHORTFALL, {"project": project.pk, "batches": batches})
-        return CandidateShortfall(*cursor.fetchone())
+        cursor.execute(_LACKING, {"project": project.pk, "batches": batches})
+        return LackingCandidates(*cursor.fetchone())
 
 
 # Only HITs that may lack something are looked at: those of closed batches with places left, those with excluded work
@@ -47,7 +47,7 @@ def find_lacking_candidates(project: Project) -> CandidateShortfall:
 # the full batches and, for each that counts the judgments of its trial, that trial too: of its HITs, the candidates
 # that the full batch has, or of which the trial alone had enough. Of all these candidates, the judgments that they have
 # in all batches and the places that are still open for them anywhere are counted then.
-_SHORTFALL = f"""
+_LACKING = f"""
 WITH batch AS MATERIALIZED (
     SELECT b.id, b.number, b.judgments, b.state FROM annotate_batch b
     WHERE b.project_id = %(project)s AND b.kind = 'full' AND b.state IN ('open', 'paused', 'closed')),

@@ -9,7 +9,7 @@ from annotate.models import Batch
 from annotate.moderation.decisions import Undecided
 from projects.language.amounts import format_number, plural
 from projects.models import Project
-from results.overview.lacking_candidates import CandidateShortfall
+from results.overview.lacking_candidates import LackingCandidates
 
 State = Batch.State
 
@@ -35,7 +35,7 @@ class ProjectState:
     batches: list[Batch]
     progress: dict[int, Progress]
     stuck: dict[int, int]
-    shortfall: CandidateShortfall
+    lacking: LackingCandidates
     n_counted: int
     has_archive: bool
     is_paid: bool
@@ -104,7 +104,7 @@ def _wait_for_manager(state: ProjectState, to_do: NextStep) -> NextStep:
 
 
 def _collect_missing(state: ProjectState) -> NextStep | None:
-    lack = state.shortfall
+    lack = state.lacking
     if not lack.n_candidates or lack.batch_number is None:
         return None
     # Batches may ask for different numbers; then none of them is right for all candidates.

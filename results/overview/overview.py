@@ -80,7 +80,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         batches,
         progress,
         stuck,
-        shortfall=find_lacking_candidates(project),
+        lacking=find_lacking_candidates(project),
         n_counted=judgments.n_counted,
         has_archive=len(batches) < len(everything),
         is_paid=has_money,
