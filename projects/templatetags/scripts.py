@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
@@ -51,9 +52,14 @@ def _render_links(names: tuple[str, ...]) -> SafeString:
     return format_html_join("", '<link rel="modulepreload" href="{}">\n', ((static(name),) for name in names))
 
 
-@lru_cache
 def list_modules(name: str) -> tuple[str, ...]:
     """Return a script and the modules that it imports, directly or not, each after those that it imports itself."""
+    # While scripts are being written, what they import changes without a restart.
+    return _find_modules.__wrapped__(name) if settings.DEBUG else _find_modules(name)
+
+
+@lru_cache
+def _find_modules(name: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     _collect(name, found, {name})
     return tuple(found)

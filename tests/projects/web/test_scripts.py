@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.template import Context, Template
+from pytest_django import Settings
 
 from projects.models import Membership
 from projects.templatetags.scripts import list_modules
@@ -55,6 +56,19 @@ def test_a_page_names_each_module_once() -> None:
 def test_a_script_that_is_not_there_is_no_page() -> None:
     with pytest.raises(LookupError):
         list_modules("js/none.js")
+
+
+def test_imports_that_change_while_scripts_are_written_are_named_without_a_restart(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.DEBUG, settings.STATICFILES_DIRS = True, [tmp_path]
+    one = tmp_path / "js" / "one.js"
+    one.parent.mkdir()
+    one.write_text('import "./two.js";\n')
+    one.with_name("two.js").write_text("")
+    assert list_modules("js/one.js") == ("js/two.js", "js/one.js")
+    one.write_text("")
+    assert list_modules("js/one.js") == ("js/one.js",)
 
 
 def test_a_script_is_named_by_a_plain_tag_only_where_it_imports_nothing() -> None:
