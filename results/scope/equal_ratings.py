@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from measures.alpha_intervals import FEW_OFF_MODE, are_nearly_equal
+from results.scope.named_parts import name_parts
 
 NEARLY_EQUAL = (
     f"Nearly all ratings are equal: where fewer than {FEW_OFF_MODE} candidates have a rating other than the most "
@@ -22,5 +23,5 @@ def warn_of_equal_ratings_in_parts(parts: Iterable[tuple[str, int, int]], *, nou
     in the plural.
     """
     few = [part for part in parts if are_nearly_equal(*part[1:])]
-    listed = "; ".join(f"{name.rstrip('. ')}, {n_off_mode:,} of {n_units:,}" for name, n_off_mode, n_units in few)
+    listed = name_parts((name, f"{n_off_mode:,} of {n_units:,}") for name, n_off_mode, n_units in few)
     return f"{NEARLY_EQUAL} {noun} with fewer: {listed}." if few else ""

@@ -12,6 +12,7 @@ import numpy as np
 
 from measures.jackknife import FEW_UNITS, effective_number
 from measures.patterns import Ints
+from results.scope.named_parts import name_parts
 
 FEW = f"Few passages: with fewer than {FEW_UNITS} the intervals are rough."
 
@@ -40,7 +41,7 @@ def warn_of_few_in_parts(parts: Iterable[tuple[str, int, float | None]], *, noun
     `parts` are those with an interval: their names, passages and effective numbers. `noun` names them in the plural.
     """
     few = [part for part in parts if part[1] and are_few(*part[1:])]
-    listed = "; ".join(f"{name.rstrip('. ')}, {n:,}{explain_uneven(n, n_effective)}" for name, n, n_effective in few)
+    listed = name_parts((name, f"{n:,}{explain_uneven(n, n_effective)}") for name, n, n_effective in few)
     return f"{FEW} {noun} with fewer: {listed}." if few else ""
 
 

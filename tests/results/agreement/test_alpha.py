@@ -353,8 +353,8 @@ def test_a_part_with_few_passages_is_named_where_all_have_enough(
                 ratings[candidate] = dict(zip(people, (n % 4 + 1, n % 4 + 1 + place % 2), strict=True))
     judge(project, ratings)
     few = (
-        "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow, 4; uneven, 22, which "
-        "count as 13 because some weigh more than others."
+        "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow (4); uneven (22, which "
+        "count as 13 because some weigh more than others)."
     )
     client = client_of(researcher)
     page = read_text(client)
@@ -405,10 +405,10 @@ def test_nearly_equal_ratings_are_said_to_make_the_interval_too_narrow(
         "the interval of alpha is too narrow."
     )
     page = read_text(client_of(researcher))
-    assert f"{says} Parts with fewer: safe, 3 of 60." in page
+    assert f"{says} Parts with fewer: safe (3 of 60)." in page
     assert page.count(says) == 1, "not of all judgments, of which 33 have another rating"
     output = answer("agreement", "--project", "bridges", "--by", "dataset")
-    assert output["warnings"] == [f"{says} Parts with fewer: safe, 3 of 60."]
+    assert output["warnings"] == [f"{says} Parts with fewer: safe (3 of 60)."]
     Judgment.objects.filter(candidate__question__passage__dataset__name="mixed").delete()
     output = answer("agreement", "--project", "bridges")
     assert output["warnings"] == [f"{says} Here 3 of 60 have."]

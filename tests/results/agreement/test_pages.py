@@ -121,10 +121,10 @@ def test_periods_of_nearly_equal_ratings_and_of_few_passages_are_named(
         days = 0 if place < 40 else 1 if place < 54 else 2
         Judgment.objects.filter(candidate=candidate).update(judged_at=start + timedelta(days=days))
     page = " ".join(client_of(researcher).get(TIME).content.decode().split())
-    says = "the interval of alpha is too narrow. Periods with fewer: 2026-03-01, 3 of 40."
+    says = "the interval of alpha is too narrow. Periods with fewer: 2026-03-01 (3 of 40)."
     assert says in page
-    few = "Few passages: with fewer than 20 the intervals are rough. Periods with fewer: 2026-03-02, 7; 2026-03-03, 13."
-    assert few in page
+    few = "Few passages: with fewer than 20 the intervals are rough. Periods with fewer:"
+    assert f"{few} 2026-03-02 (7); 2026-03-03 (13)." in page
     page = client_of(researcher).get(TIME, {"unit": "items"}).content.decode()
     assert "Few passages" not in page
     assert "Nearly all ratings are equal" in page

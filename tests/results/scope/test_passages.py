@@ -5,7 +5,7 @@ import pytest
 
 from config import env
 from measures.jackknife import FEW_UNITS
-from results.scope.passage_counts import count_effective, explain_uneven, warn_of_few_passages
+from results.scope.passage_counts import count_effective, explain_uneven, warn_of_few_in_parts, warn_of_few_passages
 
 FEW = "Few passages: with fewer than 20 the intervals are rough. These cover"
 EVEN, ONE_LARGE = np.repeat(np.arange(25), 5), np.repeat(np.arange(25), [40, *[2] * 24])
@@ -42,3 +42,11 @@ def test_few_passages_are_warned_of_also_where_few_have_most_candidates(
 def test_the_guide_names_the_number_that_pages_go_by() -> None:
     guide = (env.BASE_DIR / "docs" / "researchers.md").read_text(encoding="utf-8")
     assert f"fewer than {FEW_UNITS} passages" in guide
+
+
+def test_of_many_parts_the_first_are_named() -> None:
+    def warn(n: int) -> str:
+        return warn_of_few_in_parts(((f"day {day}.", day, None) for day in range(1, n + 1)), noun="Periods")
+
+    assert warn(9).endswith("Periods with fewer: " + "; ".join(f"day {day} ({day})" for day in range(1, 10)) + ".")
+    assert warn(19).endswith("; day 8 (8); 11 more.")

@@ -68,17 +68,17 @@ def test_the_prose_tells_what_the_intervals_of_each_criterion_are_over() -> None
     method = "jackknife intervals with Student's t"
     assert f"The intervals are {method} over passages (5 for correctness, 12 for fluency)." in text
     few = "Few passages: with fewer than 20 the intervals are rough."
-    assert f"{few} Criteria with fewer: correctness, 5; fluency, 12." in text
+    assert f"{few} Criteria with fewer: correctness (5); fluency (12)." in text
     assert "also has the intervals over candidates, alpha" in text
     third = _make_criterion("style", "candidates", n_resampled=30)
     (*_, text, _end) = write_agreement({"criteria": [one, third]})
     assert f"The intervals of correctness are {method} over passages (5 for correctness)." in text
     assert f"The intervals of style are {method} over candidates (30 for style)." in text
-    assert f"{few} Criteria with fewer: correctness, 5." in text
+    assert f"{few} Criteria with fewer: correctness (5)." in text
     assert "also has the intervals over candidates and passages, alpha" in text
     uneven = [_make_criterion("correctness", "passages", n_resampled=20, n_effective=4.2)]
     (*_, text, _end) = write_agreement({"criteria": uneven})
-    assert "Criteria with fewer: correctness, 20, which count as 4 because some weigh more than others." in text
+    assert "Criteria with fewer: correctness (20, which count as 4 because some weigh more than others)." in text
     enough = [_make_criterion("correctness", "passages", n_resampled=20)]
     assert few not in " ".join(write_agreement({"criteria": enough}))
 
@@ -89,6 +89,6 @@ def test_the_prose_names_criteria_of_which_nearly_all_ratings_are_equal() -> Non
     equal["agreement"] |= {"n_units": 200, "n_off_mode": 7}
     fluent["agreement"] |= {"n_units": 200, "n_off_mode": 90}
     (*_, text, _end) = write_agreement({"criteria": [equal, fluent, earlier]})
-    assert f"{NEARLY_EQUAL} Criteria with fewer: safety, 7 of 200." in text
+    assert f"{NEARLY_EQUAL} Criteria with fewer: safety (7 of 200)." in text
     equal["interval_over_passages"] |= {"low": None, "high": None, "undefined": "the estimate is exactly 1"}
     assert NEARLY_EQUAL not in " ".join(write_agreement({"criteria": [equal]})), "there is no interval to doubt"

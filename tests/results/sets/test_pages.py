@@ -150,8 +150,8 @@ def test_a_set_warns_of_few_passages_as_its_files_do(project: Project, manager: 
     judge(project, ratings)
     made = freeze(project, manager)
     few = "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer:"
-    assert f"{few} correctness, 5." in read(made, "README.md").decode()
-    assert f"{few} Correctness, 5." in condense(desk.get(f"{LIST}{made.number}/").content.decode())
+    assert f"{few} correctness (5)." in read(made, "README.md").decode()
+    assert f"{few} Correctness (5)." in condense(desk.get(f"{LIST}{made.number}/").content.decode())
 
 
 def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, desk: Client) -> None:

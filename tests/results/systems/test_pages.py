@@ -229,7 +229,7 @@ def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
     assert 1 < found["low"] < found["high"] < 5, "on the scale, which the symmetric interval is not"
     assert score["raw"]["by_group"]["n_parts"] == 3
     assert answered["warnings"] == [
-        "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency, 3."
+        "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency (3)."
     ]
     client = client_of(researcher)
     told = {key: "Few passages" in client.get(SYSTEMS, {"criterion": key}).content.decode()
@@ -252,7 +252,7 @@ def test_a_system_with_few_passages_is_named_where_all_have_enough(
     judge(project, ratings, rubric=rubric)
     page = client_of(researcher).get(SYSTEMS, {"criterion": "correctness"}).content.decode()
     few = "with fewer than 20 the intervals are rough. Systems with fewer: "
-    assert f"{few}uneven, 30, which count as 19 because some weigh more than others; narrow, 4." in page
+    assert f"{few}uneven (30, which count as 19 because some weigh more than others); narrow (4)." in page
 
 
 def test_systems_without_shared_questions_are_unpaired(
