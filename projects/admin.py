@@ -34,6 +34,8 @@ class StrictAdmin(ModelAdmin):
         try:
             return super().changelist_view(request, extra_context)
         except (DataError, ValueError) as error:
+            if not request.GET:  # it names no lookup, so the fault is another one
+                raise
             raise BadRequest(f"A lookup in the address is wrong: {error}") from error
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
+from projects.models import Project
 from tests.factories import make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +41,17 @@ def test_a_lookup_that_the_database_cannot_take_is_a_bad_request(operator: Clien
     else:
         assert response.status_code == 400
         assert "We couldn't understand that request" in response.content.decode()
+
+
+def test_a_fault_of_a_page_itself_is_no_bad_request(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> str:
+        raise ValueError("a fault")
+
+    make_project()
+    monkeypatch.setattr(Project, "__str__", fail)
+    monkeypatch.setattr(admin.site._registry[Project], "list_display", ["__str__"])
+    with pytest.raises(ValueError, match="a fault"):
+        operator.get(reverse("admin:projects_project_changelist"))
 
 
 def test_no_field_that_an_address_names_fails_a_page(operator: Client) -> None:
