@@ -3,6 +3,7 @@
 import pytest
 
 from annotate.models import Import
+from projects.importing.rows import NO_ANSWER
 from projects.models import Candidate, Passage, Project
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
@@ -79,7 +80,7 @@ def test_wrong_rows_can_be_skipped_and_are_listed_and_counted(pages: Pages, proj
     lines = b"".join(listed.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert lines[0].startswith("line,what_is_wrong,")
     assert [line.split(",")[:2] for line in lines[1:]] == [
-        ["5", "candidate: is empty; for a missing answer write a text such as “(no answer)”"],
+        ["5", f"candidate: {NO_ANSWER}"],
         ["7", "question: is empty"],
         ["10", "question: is empty"],
     ]
