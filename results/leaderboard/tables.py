@@ -25,6 +25,7 @@ def tabulate_leaderboard(figures: Figures) -> list[Table]:
 def _tabulate_metrics(figures: Figures) -> Table:
     metrics = figures["metrics"]
     has_trained = any("dataset" in each["held_out"] for each in metrics)
+    has_pairs = not figures["why_no_pairs"]
     columns = [
         Column("metric", "Metric"),
         Column("rank", "Rank", "count", hint="leaderboard-rank"),
@@ -33,7 +34,7 @@ def _tabulate_metrics(figures: Figures) -> Table:
         Column("n", "Candidates", "count"),
         Column("system", "System level, Pearson", "estimate", hint="leaderboard-system"),
         Column("soft", "Soft pairwise accuracy", "estimate", hint="study-soft"),
-        Column("pairs", "Minimal pairs, in %", "estimate", 1, hint="study-accuracy"),
+        *([Column("pairs", "Minimal pairs, in %", "estimate", 1, hint="study-accuracy")] if has_pairs else []),
         *(
             [
                 Column("held_out", "Held-out dataset, Pearson", "estimate", hint="leaderboard-held-out"),
@@ -55,16 +56,20 @@ def _tabulate_metrics(figures: Figures) -> Table:
                 read_value(each["segment"] if "segment" in each else each["own"]),
                 each["n"],
                 *(read_value(each.get(name, {"reason": "not ranked"})) for name in ("system", "soft")),
-                _read_percent(each["pairs_accuracy"]),
+                *([_read_percent(each["pairs_accuracy"])] if has_pairs else []),
                 *([read_value(held_out), held_out.get("dataset", "–")] if has_trained else []),
                 Missing(cost["reason"]) if "reason" in cost else cost["seconds"],
             ]
         )
     # Figures of earlier versions have symmetric intervals of soft pairwise accuracy.
-    also = "soft pairwise accuracy and " if "interval_of_soft" in figures else ""
+    names = [
+        *(["soft pairwise accuracy"] if "interval_of_soft" in figures else []),
+        *(["minimal pairs"] if has_pairs else []),
+    ]
+    of_others = f", of {' and '.join(names)} by Wilson's method" if names else ""
     caption = (
         f"Metrics of the project ({describe_basis(figures)}; 95 % intervals over passages by the jackknife with "
-        f"Student's t, of {also}minimal pairs by Wilson's method)."
+        f"Student's t{of_others})."
     )
     return Table("metrics", "Leaderboard", columns, rows, caption, notes=list_notes(figures), label="leaderboard")
 
@@ -153,7 +158,7 @@ def list_notes(figures: Figures) -> list[str]:
     if trained and not any("dataset" in each["held_out"] for each in figures["metrics"]):
         notes.append("No metric was trained with a dataset held out.")
     if figures["why_no_pairs"]:
-        notes.append(f"Minimal pairs: {figures['why_no_pairs']}.")
+        notes.append(f"There are {figures['why_no_pairs']}.")
     return [*notes, *name_falling((each["label"], each.get("segment", each.get("own"))) for each in figures["metrics"])]
 
 
