@@ -18,6 +18,11 @@ POLICIES = {
     "pooled": "all references as one bag, which can reward repetition",
     "per_reference": "matches and lengths summed over references, as in ROUGE-1.5.5",
 }
+_POLICIES_IN_SHORT = {
+    "max": "best reference",
+    "pooled": "references pooled",
+    "per_reference": "summed over references",
+}
 MEASURES = {
     "f1": "harmonic mean of precision and recall",
     "recall": "share of the reference that is in the answer",
@@ -49,7 +54,7 @@ class Rouge(StemmingMetric, MeanMetric):
 
     @property
     def variant(self) -> str:
-        return f"{self.measure}, policy {self.policy}"
+        return f"{self.measure}, {_POLICIES_IN_SHORT[self.policy]}"
 
     @abstractmethod
     def bags(self, texts: Tokenised) -> Bags:

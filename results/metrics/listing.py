@@ -1,12 +1,13 @@
 """The metrics of a project as a list: the run of each whose scores count, and a newer one that has none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db.models import QuerySet
 
 from measures.metrics import METRICS
+from measures.metrics.registry import Registered
 from projects.models import Project
 from results.metrics.forms import find_default
 from results.models import MetricRun
@@ -52,7 +53,7 @@ def describe_run(run: MetricRun) -> list[str]:
     """Return the settings of a run in short: variant, tokenisation, and what differs from the defaults."""
     about: dict[str, Any] = run.report.get("about") or {}
     parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
-    return [part for part in [*parts, *_list_changed(run, parts[0].split(", "))] if part]
+    return [part for part in [*parts, *_list_changed(run)] if part]
 
 
 def list_warnings(run: MetricRun) -> list[str]:
@@ -73,16 +74,26 @@ def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:
     ]
 
 
-def _list_changed(run: MetricRun, variant: Sequence[str]) -> Iterator[str]:
-    """Yield the settings that differ from their defaults, but for those that the variant names already."""
+def _list_changed(run: MetricRun) -> Iterator[str]:
+    """Yield the settings that differ from their defaults, but for those that the variant tells already."""
     known = METRICS.get(run.metric)
-    for setting in known.settings() if known and run.origin == MetricRun.Origin.COMPUTED else ():
-        value = run.settings.get(setting.name)
-        if setting.name != "tokeniser" and value is not None and value != find_default(setting):
-            named = name_setting(setting.name, value)
-            shown = {named, format_setting(value), *([setting.name.replace("_", " ")] if value is True else [])}
-            if shown.isdisjoint(variant):
-                yield named
+    if known is None or run.origin != MetricRun.Origin.COMPUTED:
+        return
+    for setting in known.settings():
+        value, default = run.settings.get(setting.name), find_default(setting)
+        if setting.name == "tokeniser" or value is None or value == default:
+            continue
+        if not _is_in_variant(known, run.settings, {setting.name: default}):
+            yield name_setting(setting.name, value)
+
+
+def _is_in_variant(known: Registered, settings: Mapping[str, Any], default: Mapping[str, Any]) -> bool:
+    """Return whether a metric of these settings has another variant with this default."""
+    chosen = known.chosen(settings)
+    try:
+        return known.make(**chosen).variant != known.make(**{**chosen, **default}).variant
+    except ValueError:  # a setting of an earlier version
+        return False
 
 
 def name_setting(name: str, value: Any) -> str:

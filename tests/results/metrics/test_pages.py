@@ -24,6 +24,7 @@ from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
 from results.metrics import computing, run_views
 from results.metrics.candidates import ScoresBySource
+from results.metrics.listing import describe_run
 from results.models import MetricRun, ScoreFile
 from results.score_import import importing
 from results.studies.metrics_chosen import make_labels
@@ -369,4 +370,8 @@ def test_a_setting_of_a_metric_is_named_once_and_in_one_way(
     assert make_labels([pooled, best])[pooled.subject] == "ROUGE-1 (policy pooled)"
     rows = read(client_of(researcher).get(address("metric-list", corpus)).content.decode()).rows("Metrics")
     shown = sorted(row["Configuration"].partition(" rouge_1|")[0] for row in rows)
-    assert shown == ["f1, policy max · alnum", "f1, policy pooled · alnum"]
+    assert shown == ["f1, best reference · alnum", "f1, references pooled · alnum"]
+    by_stem = MetricRun(origin="computed", metric="meteor_2005", settings={"synonyms": "wordnet"}, report={})
+    assert describe_run(by_stem) == [], "its variant tells of synonyms in other words"
+    unknown = MetricRun(origin="computed", metric="rouge_1", settings={"policy": "median"}, report={})
+    assert describe_run(unknown) == ["policy median"], "of an earlier version"
