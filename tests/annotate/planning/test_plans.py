@@ -296,6 +296,18 @@ def test_a_form_of_a_new_plan_that_is_sent_twice_is_one_plan(
     assert OverlapPlan.objects.count() == LogEntry.objects.filter(act="make plan").count() == 4
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_a_form_of_a_new_plan_that_is_sent_twice_at_once_is_one_plan(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    client, address = client_of(manager), reverse("annotate:plan-new", args=[project.slug])
+    sent = {"name": "Ours", "judgments0": "3", "judgments1": "2", "newest": client.get(address).context["newest"]}
+    assert len(set(all_at_once(lambda _: client.post(address, sent)["Location"], range(3)))) == 1
+    assert OverlapPlan.objects.count() == 1
+
+
 @pytest.mark.django_db
 def test_a_plan_counts_a_judgment_for_each_criterion_as_its_batches_do(
     project: Project, manager: Membership, client_of: SignIn
