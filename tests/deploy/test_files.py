@@ -157,6 +157,12 @@ def test_a_site_of_containers_is_closed_but_for_its_proxy() -> None:
         assert (env.BASE_DIR / source).is_file()
 
 
+def test_the_database_is_healthy_only_once_others_can_reach_it() -> None:
+    check = read_compose()["services"]["database"]["healthcheck"]["test"]
+    # The first start of PostgreSQL's image creates the database with a server that listens on its socket alone.
+    assert "--host=127.0.0.1" in check
+
+
 def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
     text = (env.BASE_DIR / "deploy" / "Caddyfile").read_text(encoding="utf-8")
     (megabytes,) = re.findall(r"max_size (\d+)MB", text)
@@ -227,6 +233,13 @@ def test_backups_are_made_every_night_with_the_settings_of_the_site() -> None:
     (line,) = re.findall(r"^30 2 \* \* \* +(.*)$", GUIDE, re.MULTILINE)
     assert line.startswith(f"cd /srv/concord && ENV_FILE={dict(service)['EnvironmentFile']} ")
     assert dict(service)["ExecStart"].removeprefix("/srv/concord/") in line
+
+
+def test_a_command_by_hand_is_found_from_every_folder() -> None:
+    programs = re.findall(r"`systemd-run [^`]*EnvironmentFile=\S+ (\S+) manage\.py", GUIDE)
+    assert programs
+    # systemd-run looks for it from the folder of the shell, not from WorkingDirectory.
+    assert {program for program in programs if not program.startswith("/srv/concord/")} == set()
 
 
 @pytest.mark.skipif(find_systemd() is None, reason="This machine has no systemd-analyze.")
