@@ -3,6 +3,7 @@
 import json
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -14,6 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from fido2.utils import websafe_encode
 from pytest_django import Settings
 
 from projects.accounts import passwords, second_factors, signing_in
@@ -24,9 +26,11 @@ from tests.concurrency import all_at_once
 from tests.factories import make_user
 from tests.people import SignIn
 from tests.projects.accounts.codes import give_app, show_code
+from tests.projects.accounts.device import HAS_EXTENSIONS, PRESENT, VERIFIED, Device
 
 PASSWORD = "correct horse battery"
 STEP, SECURITY, CONFIRM = reverse("projects:second-step"), reverse("projects:security"), reverse("projects:confirm")
+DESK = reverse("annotate:desk")
 
 pytestmark = pytest.mark.usefixtures("quick_passwords")
 
@@ -328,3 +332,106 @@ def test_what_no_passkey_sends_is_refused_in_words(anna: User) -> None:
         assert client.post(reverse("projects:passkey-new-options")).json()["publicKey"]["rp"]["id"] == "localhost"
         assert client.post(new, {"name": "laptop", "credential": credential}).status_code == 200, sent
     assert not Authenticator.objects.exists()
+
+
+@pytest.fixture
+def visitor() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+def sign_in_by_passkey(client: Client, device: Device, **changes: Any) -> str:
+    """Return where the sign-in leads to; `changes` are what the device does otherwise than it should."""
+    answer = device.use(client.post(reverse("projects:passkey-options")).json(), **changes)
+    return client.post(reverse("projects:passkey-sign-in"), {"credential": json.dumps(answer)})["Location"]
+
+
+def send_new_passkey(user: User, device: Device, **changes: object) -> int:
+    """Return the status of the answer to a passkey that the device makes; `changes` replace parts of what it sends."""
+    client = Client(headers={"host": "localhost"})
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    change_session(client, confirmed_at=time.time())
+    answer = device.create(client.post(reverse("projects:passkey-new-options")).json(), **changes)
+    return client.post(
+        reverse("projects:passkey-new"), {"name": "laptop", "credential": json.dumps(answer)}
+    ).status_code
+
+
+def test_a_passkey_opens_its_account_alone_and_once(anna: User, visitor: Client) -> None:
+    bob, device, other = make_user("bob", password=PASSWORD), Device("one"), Device("two")
+    assert send_new_passkey(anna, device) == send_new_passkey(bob, other) == 200
+    bob.refresh_from_db()
+    wrong: dict[str, dict[str, Any]] = {
+        "of another site": {"origin": "https://example.org"},
+        "of a site named alike": {"origin": "https://localhost.example.org"},
+        "nobody is there": {"flags": VERIFIED},
+        "without a PIN": {"flags": PRESENT},
+        "for another account": {"handle": other.handle},
+        "for none": {"handle": ""},
+    }
+    for name, changes in wrong.items():
+        assert sign_in_by_passkey(visitor, device, **changes) == reverse("projects:sign-in"), name
+        assert not is_signed_in(visitor), name
+    visitor.force_login(bob, backend="django.contrib.auth.backends.ModelBackend")
+    assert sign_in_by_passkey(visitor, device, flags=PRESENT) == reverse("projects:sign-in"), (
+        "Nor to who has an account."
+    )
+    assert visitor.session["_auth_user_id"] == str(bob.pk)
+    visitor = Client(headers={"host": "localhost"})
+    enter_password(visitor)
+    answer = json.dumps(other.use(visitor.post(reverse("projects:passkey-options")).json()))
+    assert visitor.post(reverse("projects:passkey-sign-in"), {"credential": answer}).status_code == 200
+    assert not is_signed_in(visitor), "A password and the passkey of somebody else."
+    answer = json.dumps(device.use(visitor.post(reverse("projects:passkey-options")).json()))
+    assert visitor.post(reverse("projects:passkey-sign-in"), {"credential": answer})["Location"] == DESK
+    for again in (visitor, Client(headers={"host": "localhost"})):
+        again.post(reverse("projects:sign-out"))
+        again.post(reverse("projects:passkey-options"))
+        assert again.post(reverse("projects:passkey-sign-in"), {"credential": answer})["Location"] != DESK
+        assert not is_signed_in(again), "The same answer again."
+    asked = visitor.post(reverse("projects:passkey-options")).json()
+    Authenticator.objects.filter(user=anna, type=Authenticator.Type.WEBAUTHN).delete()
+    answer = json.dumps(device.use(asked))
+    assert visitor.post(reverse("projects:passkey-sign-in"), {"credential": answer})["Location"] != DESK
+
+
+def test_a_copy_of_a_device_that_counts_is_noticed(anna: User, caplog: pytest.LogCaptureFixture) -> None:
+    device = Device()
+    send_new_passkey(anna, device)
+    for counter, is_accepted in ((0, True), (0, True), (7, True), (7, False), (3, False), (0, False), (8, True)):
+        client = Client(headers={"host": "localhost"})
+        sign_in_by_passkey(client, device, counter=counter)
+        assert is_signed_in(client) is is_accepted, counter
+    assert caplog.text.count("may be a copy") == 3
+
+
+def test_a_passkey_keeps_nothing_but_what_signs_in(anna: User, visitor: Client) -> None:
+    """What browsers add differs, and a forger's can be anything, which the database may not take."""
+    unkind: list[dict[str, object]] = [
+        {"clientExtensionResults": {"text": "\0"}},
+        {"clientExtensionResults": {"credProps": {"rk": "\ud800"}}},
+        {"more": float("nan")},
+        {"more": "[" * 9000},
+        dict.fromkeys(("id", "rawId"), f"\0{websafe_encode(Device('4').id)}"),
+    ]
+    for number, changes in enumerate(unkind):
+        assert send_new_passkey(anna, Device(f"{number}"), **changes) in (200, 302), changes
+        anna.refresh_from_db()
+    rows = Authenticator.objects.filter(type=Authenticator.Type.WEBAUTHN)
+    assert {frozenset(row.data["credential"]) for row in rows} == {frozenset(("id", "rawId", "type", "response"))}
+    device = Device("good")
+    send_new_passkey(anna, device)
+    assert sign_in_by_passkey(visitor, device) == DESK
+
+
+@pytest.mark.parametrize(
+    "extra", [b"\x19", b"\x81" * 5000, b"\x1b" + b"\xff" * 8, b"\x9a\x00\x0f\x42\x40" + b"\x01" * 1_000_000]
+)
+def test_what_a_forger_adds_to_an_answer_breaks_nothing(anna: User, visitor: Client, extra: bytes) -> None:
+    """A number cut short, lists within lists, a number of no size, and a list of which each item takes time."""
+    device = Device()
+    device.handle = websafe_encode(str(anna.pk).encode())
+    began = time.monotonic()
+    assert sign_in_by_passkey(visitor, device, flags=PRESENT | HAS_EXTENSIONS, extra=extra) == reverse(
+        "projects:sign-in"
+    )
+    assert time.monotonic() - began < 5
