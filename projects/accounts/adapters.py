@@ -55,6 +55,11 @@ class IdentityAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def authenticate_by_email(self, sociallogin: Any) -> None:
         return None
 
+    def get_requests_session(self) -> Any:
+        from projects.accounts import oidc
+
+        return oidc.ProviderSession()
+
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
         from projects.accounts import single_sign_on_views
 

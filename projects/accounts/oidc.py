@@ -1,6 +1,7 @@
 """The OpenID Connect client: allauth's, with every identity token checked in full. Imported only where it is used."""
 
 import hashlib
+import logging
 import time
 from typing import Any
 
@@ -15,10 +16,13 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
-from requests import RequestException
+from requests import RequestException, Response, Session, Timeout, TooManyRedirects
+from urllib3.exceptions import HTTPError
 
 from projects.accounts.single_sign_on import make_key
 from projects.web.links import absolute_url
+
+logger = logging.getLogger(__name__)
 
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)] + ["EdDSA"]
 """Signatures with a public key. Neither “none” nor HMAC is among them: a public key could pass as its secret."""
@@ -27,6 +31,10 @@ LEEWAY_SECONDS = 60
 """How far the provider's clock may be off."""
 RECENT_SECONDS = 300
 """How long after the provider asked for the password its word is a proof of who is there."""
+MOST_BYTES = 1_000_000
+"""Of an answer: a hundred times what providers send."""
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+"""What comes of an answer that is no JSON, or not what OpenID Connect says."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -83,7 +91,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         """Return the provider's description of itself. Raises OAuth2Error if it is another provider's or incomplete."""
         try:
             config: dict[str, Any] = super().openid_config
-        except (AttributeError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise OAuth2Error("The configuration cannot be read.") from error
         if not isinstance(config.get("issuer"), str):
             raise OAuth2Error("The configuration names no issuer.")
@@ -100,7 +108,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         try:
             data: dict[str, Any] = super().get_access_token_data(request, app, client, pkce_code_verifier)
             return {**data}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except UNREADABLE as error:
             raise OAuth2Error("The provider's answer to the code cannot be read.") from error
 
     def parse_token(self, data: dict[str, Any]) -> SocialToken:
@@ -109,14 +117,55 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
     def complete_login(self, request: HttpRequest, app: SocialApp, token: SocialToken, **kwargs: Any) -> SocialLogin:
         """Return the identity that the token names. Raises OAuth2Error for a token that is not for this sign-in."""
         config = self.openid_config
-        with get_adapter().get_requests_session() as session:
-            answer = session.get(config["jwks_uri"])
-            answer.raise_for_status()
-            keys = answer.json()
         claims = read_token(
-            kwargs["response"].get("id_token"), keys, issuer=config["issuer"], client_id=app.client_id, nonce=self.nonce
+            kwargs["response"].get("id_token"),
+            _fetch_keys(config["jwks_uri"]),
+            issuer=config["issuer"],
+            client_id=app.client_id,
+            nonce=self.nonce,
         )
         return self.get_provider().sociallogin_from_response(request, claims)
+
+
+class ProviderSession(Session):
+    """Requests to the provider: an answer has a time and a size, however it comes, and leads to no other address.
+
+    The timeout of the library is that of each read, and it follows redirects with the secret of this client.
+    """
+
+    def request(self, *args: Any, **options: Any) -> Response:
+        seconds = settings.SOCIALACCOUNT_REQUESTS_TIMEOUT
+        ends_at = time.monotonic() + seconds
+        options |= {"timeout": seconds, "stream": True, "allow_redirects": False}
+        with super().request(*args, **options) as response:
+            if response.is_redirect:
+                raise TooManyRedirects("The provider sends its clients on.")
+            response._content = _read_body(response, ends_at)
+        return response
+
+
+def _read_body(response: Response, ends_at: float) -> bytes:
+    body = b""
+    try:
+        while part := response.raw.read1(MOST_BYTES, decode_content=True):
+            body += part
+            if len(body) > MOST_BYTES:
+                raise RequestException("The provider's answer is too long.")
+            if time.monotonic() > ends_at:
+                raise Timeout("The provider's answer does not end.")
+    except HTTPError as error:
+        raise RequestException("The provider's answer breaks off.") from error
+    return body
+
+
+def _fetch_keys(address: str) -> Any:
+    with get_adapter().get_requests_session() as session:
+        answer = session.get(address)
+        answer.raise_for_status()
+        try:
+            return answer.json()
+        except UNREADABLE as error:
+            raise OAuth2Error("The provider's keys cannot be read.") from error
 
 
 def read_token(token: Any, keys: Any, *, issuer: str, client_id: str, nonce: str) -> dict[str, Any]:
@@ -134,7 +183,7 @@ def read_token(token: Any, keys: Any, *, issuer: str, client_id: str, nonce: str
             leeway=LEEWAY_SECONDS,
             options={"require": CLAIMS},
         )
-    except (jwt.PyJWTError, StopIteration, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (jwt.PyJWTError, StopIteration, *UNREADABLE) as error:
         raise OAuth2Error("The identity token is not valid.") from error
     if not (nonce and constant_time_compare(str(claims.get("nonce", "")), nonce)):
         raise OAuth2Error("The identity token is that of another sign-in.")
@@ -168,9 +217,16 @@ def make_address(request: HttpRequest, *, process: str, target: str = "", user_p
     return response.url if isinstance(response, HttpResponseRedirect) else None
 
 
-def answer_callback(request: HttpRequest) -> HttpResponse:
-    """Return the answer to somebody who comes back from the provider: `IdentityAdapter` gives it."""
-    answer: HttpResponse = OAuth2CallbackView.adapter_view(Adapter(request))(request)
+def answer_callback(request: HttpRequest) -> HttpResponse | None:
+    """Return the answer to somebody who comes back from the provider: `IdentityAdapter` gives it.
+
+    It is None if the provider's configuration cannot be read now, for which allauth has no answer.
+    """
+    try:
+        answer: HttpResponse = OAuth2CallbackView.adapter_view(Adapter(request))(request)
+    except (RequestException, OAuth2Error) as error:
+        logger.warning("Single sign-on failed: the provider's configuration cannot be read (%s)", type(error).__name__)
+        return None
     return answer
 
 

@@ -63,7 +63,7 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
     from projects.accounts import oidc
 
     _require_provider()
-    return oidc.answer_callback(request)
+    return oidc.answer_callback(request) or answer_failure(request)
 
 
 def complete(request: HttpRequest, login: Any) -> HttpResponse:

@@ -6,7 +6,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -31,6 +31,10 @@ class Provider:
         """Claims of the token that replace those it should have; None leaves one out."""
         self.signing = "ES256"
         self.is_up = True
+        self.padding: Callable[[], Iterable[bytes]] = tuple
+        """Blank space before its answers, which JSON allows."""
+        self.elsewhere = ""
+        """Where its token endpoint sends others on, if anywhere."""
         self.codes: dict[str, dict[str, str]] = {}
         self.asked: dict[str, str] = {}
         self.url = ""
@@ -99,12 +103,22 @@ def provider() -> Iterator[Provider]:
 
         def do_POST(self) -> None:
             sent = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            if found.elsewhere:
+                self.send_response(307)
+                self.send_header("Location", found.elsewhere)
+                self.end_headers()
+                return
             self._answer(found.exchange({name: values[0] for name, values in sent.items()}))
 
         def _answer(self, body: dict[str, Any] | None) -> None:
             self.send_response(200 if body is not None and found.is_up else 400 if found.is_up else 503)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
+            try:
+                for part in found.padding():
+                    self.wfile.write(part)
+            except OSError:
+                return  # nobody reads it any more
             self.wfile.write(json.dumps(body or {"error": "no"}).encode())
 
         def log_message(self, *args: Any) -> None:

@@ -156,8 +156,12 @@ def test_no_token_but_one_for_this_sign_in_is_believed(idp: Provider, alice: Use
     other_issuer = {"issuer": "https://other.example.org"}
     for idp.config in (other_issuer, {"issuer": None}, {"jwks_uri": 7}, {"token_endpoint": "javascript:x"}):
         assert Client().post(START).status_code == 502, idp.config
-    idp.config, idp.is_up = {}, False
+    idp.config = {}
+    client = Client()
+    address = idp.sign_in(leave(client))
+    idp.is_up = False
     assert Client().post(START).status_code == 502
+    assert client.get(address).status_code == 400
     # The same number at another provider is somebody else.
     idp.is_up = True
     with provider() as another:
@@ -165,6 +169,46 @@ def test_no_token_but_one_for_this_sign_in_is_believed(idp: Provider, alice: Use
         assert come_back(Client(), another).status_code == 403
     settings.OIDC_ISSUER = "http://sso.example.org"
     assert [error.id for error in check_settings()] == ["concord.E009"]
+
+
+def test_a_provider_that_never_ends_is_given_up(idp: Provider, alice: User, settings: Settings) -> None:
+    single_sign_on.link(user=alice, uid="7", email="")
+    settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = 1
+    n_sent: list[int] = []
+
+    def drip() -> Iterator[bytes]:
+        for _n in range(60):
+            time.sleep(0.1)
+            yield b" "
+
+    def pour() -> Iterator[bytes]:
+        for _n in range(300):
+            n_sent.append(1_000_000)
+            yield b" " * 1_000_000
+
+    def vanish() -> Iterator[bytes]:
+        yield b" "
+        raise OSError
+
+    def nest() -> Iterator[bytes]:
+        yield b"[" * 200_000
+
+    for padding in (drip, pour, vanish, nest):
+        idp.padding = tuple
+        client = Client()
+        address = idp.sign_in(leave(client))
+        idp.padding = padding
+        began = time.monotonic()
+        assert client.get(address).status_code == 400, padding
+        assert Client().post(START).status_code == 502, padding
+        assert time.monotonic() - began < 5, padding
+    assert sum(n_sent) < 100_000_000
+    # What is secret goes to the address that the provider names, and to no other.
+    idp.padding = tuple
+    with provider() as another:
+        another.codes, idp.elsewhere = idp.codes, f"{another.url}/token"
+        assert come_back(Client(), idp).status_code == 400
+        assert len(another.codes) == len(idp.codes) > 0, "The code was not sent on."
 
 
 def test_an_address_opens_only_an_account_that_was_prepared_for_it(idp: Provider, settings: Settings) -> None:
