@@ -43,12 +43,14 @@ def send_digests(*, now: datetime | None = None) -> int:
         return 0
     now = now or timezone.now()
     people = User.objects.filter(wants_email=True, is_active=True).exclude(email="").order_by("pk")
-    return sum(_send_to(user, now) for user in people.exclude(emailed_until__gt=now - PAUSE))
+    # A time that is further ahead than the pause is of a clock that was set back since.
+    due = people.exclude(emailed_until__gt=now - PAUSE, emailed_until__lte=now + PAUSE)
+    return sum(_send_to(user, now) for user in due)
 
 
 def _send_to(user: User, now: datetime) -> bool:
     before = user.emailed_until
-    since = max(before, now - LONGEST_SPAN) if before else now - FIRST_SPAN
+    since = max(before, now - LONGEST_SPAN) if before and before <= now else now - FIRST_SPAN
     # In the order of the words, active memberships come first: their project chooses the language.
     memberships = list(
         user.memberships.filter(project__deleted_at=None).select_related("project", "user").order_by("standing", "pk")

@@ -198,7 +198,9 @@ def approve_wanted(study: ProlificStudy, client: Client, *, now: datetime | None
     """
     now = now or timezone.now()
     wanted = ProlificSubmission.objects.filter(study=study, approval_wanted_at__isnull=False)
-    due = wanted.filter(Q(approval_tried_at=None) | Q(approval_tried_at__lt=now - APPROVE_AGAIN))
+    # A time that is further ahead than this is of a clock that was set back since.
+    is_over = Q(approval_tried_at__lt=now - APPROVE_AGAIN) | Q(approval_tried_at__gt=now + APPROVE_AGAIN)
+    due = wanted.filter(Q(approval_tried_at=None) | is_over)
     rows = list(due.filter(status__in=(Status.AWAITING_REVIEW, Status.REJECTED)).order_by("pk")[:MOST_APPROVALS])
     if not rows:
         return 0

@@ -1,6 +1,6 @@
 """Throttling of sign-ins: an account from one address, an account from all addresses, an address on all accounts."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from axes.attempts import get_cool_off_threshold
@@ -28,12 +28,27 @@ class SignInHandler(AxesDatabaseHandler):  # type: ignore[misc]
             bounds.append((Q(username=username), settings.ACCOUNT_FAILURE_LIMIT))
         if address is not None:
             bounds.append((Q(ip_address=address), settings.ADDRESS_FAILURE_LIMIT))
-        recent = AccessAttempt.objects.filter(attempt_time__gte=get_cool_off_threshold(request))
+        began = get_cool_off_threshold(request)
+        recent = AccessAttempt.objects.filter(attempt_time__range=(began, _find_latest(began)))
         sums = recent.aggregate(
             **{str(n): Sum("failures_since_start", filter=which, default=0) for n, (which, _) in enumerate(bounds)}
         )
         limit: int = settings.AXES_FAILURE_LIMIT
         return max(int(sums[str(n)]) * limit // most for n, (_, most) in enumerate(bounds))
+
+    def clean_expired_user_attempts(
+        self, request: HttpRequest | None = None, credentials: dict[str, Any] | None = None
+    ) -> int:
+        """Delete attempts that are over, with those of a clock that was set back since; return how many."""
+        n: int = super().clean_expired_user_attempts(request, credentials)
+        latest = _find_latest(get_cool_off_threshold(request))
+        n += AccessAttempt.objects.filter(attempt_time__gt=latest).delete()[0]
+        return n
+
+
+def _find_latest(began: datetime) -> datetime:
+    """Return the latest time that counts: as far ahead as the earliest is back, as the clocks of hosts differ."""
+    return began + 2 * timedelta(hours=settings.AXES_COOLOFF_TIME)
 
 
 def forget_old() -> None:

@@ -126,17 +126,18 @@ def explain_end(token: ApiToken) -> str:
 def count_use(token: ApiToken) -> None:
     """Count one request of a token. Raises TooManyRequests beyond the limit of a minute."""
     # One statement, so that simultaneous requests are all counted. The subquery locks the row before it decides whether
-    # the minute is over: without FOR UPDATE a request that waited for the row would decide by its old values.
+    # the minute is over: without FOR UPDATE a request that waited for the row would decide by its old values. A minute
+    # that lies ahead is of a clock that was set back since.
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE projects_apitoken t SET last_used_at = now(),
                       minute_at = CASE WHEN x.is_over THEN now() ELSE t.minute_at END,
                       n_in_minute = CASE WHEN x.is_over THEN 1 ELSE t.n_in_minute + 1 END
-               FROM (SELECT id, coalesce(minute_at < now() - %(minute)s::interval, true) AS is_over
+               FROM (SELECT id, coalesce(abs(extract(epoch FROM now() - minute_at)) > %(seconds)s, true) AS is_over
                      FROM projects_apitoken WHERE id = %(id)s FOR UPDATE) x
                WHERE t.id = x.id
                RETURNING t.n_in_minute, extract(epoch FROM t.minute_at + %(minute)s::interval - now())""",
-            {"id": token.pk, "minute": f"{MINUTE.total_seconds()} seconds"},
+            {"id": token.pk, "minute": f"{MINUTE.total_seconds()} seconds", "seconds": MINUTE.total_seconds()},
         )
         n_in_minute, wait_seconds = cursor.fetchone()
     if n_in_minute > settings.API_REQUESTS_PER_MINUTE:

@@ -207,7 +207,7 @@ def explain_wait(job: Job) -> str:
     # From the most specific cause to the most general: without a broker, for example, no worker can be blamed.
     if job.will_run_again:
         return "The job was interrupted. It will restart automatically."
-    if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < EXPLAIN_WAIT_AFTER:
+    if job.state != Job.State.QUEUED or abs(timezone.now() - job.queued_at) < EXPLAIN_WAIT_AFTER:
         return ""
     if not _load_broker().is_answering():
         return (

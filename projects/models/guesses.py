@@ -30,25 +30,31 @@ class Guesses(models.Model):
     def count(cls, address: str) -> None:
         """Count one guess of an address."""
         # One statement, so that simultaneous guesses are all counted. Both columns are set from one subquery, which
-        # decides once whether the fifteen minutes of the stored row are over.
+        # decides once whether the fifteen minutes of the stored row are over: also if they lie ahead by more than that,
+        # since the clock was set back.
         with connection.cursor() as cursor:
             cursor.execute(
                 """INSERT INTO projects_guesses AS held (address, n) VALUES (%(address)s, 1)
                    ON CONFLICT (address) DO UPDATE SET
                        (n, since) = (SELECT CASE WHEN is_over THEN 1 ELSE held.n + 1 END,
                                             CASE WHEN is_over THEN now() ELSE held.since END
-                                     FROM (SELECT held.since < now() - make_interval(secs => %(within)s)) AS x(is_over))
+                                     FROM (SELECT abs(extract(epoch FROM now() - held.since)) > %(within)s)
+                                          AS x(is_over))
                 """,
                 {"address": _key(address), "within": cls.WITHIN.total_seconds()},
             )
 
     @classmethod
     def are_too_many(cls, address: str) -> bool:
-        return cls.objects.filter(address=_key(address), n__gte=cls.MOST, since__gte=Now() - cls.WITHIN).exists()
+        return cls._list_current().filter(address=_key(address), n__gte=cls.MOST).exists()
 
     @classmethod
     def forget_old(cls) -> None:
-        cls.objects.filter(since__lt=Now() - cls.WITHIN).delete()
+        cls.objects.exclude(pk__in=cls._list_current()).delete()
+
+    @classmethod
+    def _list_current(cls) -> "models.QuerySet[Guesses]":
+        return cls.objects.filter(since__range=(Now() - cls.WITHIN, Now() + cls.WITHIN))
 
 
 def _key(address: str) -> str:

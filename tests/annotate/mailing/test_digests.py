@@ -161,6 +161,11 @@ def test_a_message_that_could_not_be_sent_is_tried_again(
     assert digests.send_digests() == 1
 
 
+def test_a_clock_that_was_set_back_stops_no_message(rated: Project, manager: Membership) -> None:
+    want(manager, emailed_until=timezone.now() + timedelta(days=31))
+    assert [digests.send_digests(), digests.send_digests()] == [1, 0]
+
+
 def test_an_address_that_no_message_can_have_keeps_nobody_elses_back(
     rated: Project, owner: Membership, manager: Membership
 ) -> None:

@@ -305,6 +305,8 @@ def test_an_approval_that_is_refused_holds_up_no_other(scene: Scene) -> None:
     with pytest.raises(PlatformError):
         submissions.approve_wanted(scene.study, fake.client(), now=fake.now)
     assert submissions.approve_wanted(scene.study, fake.client(), now=fake.now) == 0, "each was tried"
+    with pytest.raises(PlatformError):  # and is again where the clock was set back since
+        submissions.approve_wanted(scene.study, fake.client(), now=fake.now - timedelta(days=1))
     fake.platform.settle()
     fake.pass_time(minutes=1)
     submissions.read_all(scene.study, fake.client())

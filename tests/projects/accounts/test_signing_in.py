@@ -103,6 +103,17 @@ def test_ten_failures_hold_the_account_back_at_this_address_for_a_quarter_of_an_
     assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 302
 
 
+def test_failures_from_before_the_clock_was_set_back_hold_nobody_back(anna: User) -> None:
+    for _ in range(10):
+        status = sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME)
+    _let_pass(minutes=-24 * 60)
+    assert (status, sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME)) == (429, 302)
+    for _ in range(10):
+        sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME)
+    _let_pass(minutes=-24 * 60)
+    assert [sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME) for _ in range(10)] == [200] * 9 + [429]
+
+
 def test_ten_slips_of_one_person_hold_back_nobody_else_behind_the_same_address(anna: User) -> None:
     make_user("ben", password=PASSWORD)
     for _ in range(12):

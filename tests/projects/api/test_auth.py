@@ -103,10 +103,12 @@ def test_too_many_requests_wait_out_the_minute(researcher: Membership, settings:
     response = script.get(ROOT)
     assert 1 <= int(response["Retry-After"]) <= 60
     assert other.get(ROOT).status_code == 200
-    ApiToken.objects.filter(pk=script.token.pk).update(minute_at=timezone.now() - timedelta(hours=1))
-    assert script.get(ROOT).status_code == 200
-    script.token.refresh_from_db()
-    assert (script.token.n_in_minute, script.token.last_used_at is None) == (1, False)
+    for hours in (-1, 24):  # a day ahead is where the clock was set back
+        minute_at = timezone.now() + timedelta(hours=hours)
+        ApiToken.objects.filter(pk=script.token.pk).update(minute_at=minute_at, n_in_minute=3)
+        assert script.get(ROOT).status_code == 200
+        script.token.refresh_from_db()
+        assert (script.token.n_in_minute, script.token.last_used_at is None) == (1, False)
 
 
 def test_whoever_guesses_tokens_is_held_back_and_the_right_one_still_comes_in(
@@ -118,6 +120,12 @@ def test_whoever_guesses_tokens_is_held_back_and_the_right_one_still_comes_in(
     assert [answer.status_code for answer in answers] == [401, 401, 429]
     assert int(answers[-1]["Retry-After"]) > 60
     assert Script(researcher).get(ROOT).status_code == 200
+    Guesses.objects.update(since=timezone.now() + timedelta(days=1))
+    assert Client().get(ROOT, headers=wrong).status_code == 401, "They are of a clock that was set back since."
+    assert Guesses.objects.get().n == 1
+    Guesses.objects.update(since=timezone.now() + timedelta(days=1))
+    Guesses.forget_old()
+    assert not Guesses.objects.exists()
     assert Client().get(reverse("projects:join", args=["a-link"])).status_code == 404
 
 
