@@ -11,6 +11,7 @@ from kombu import Connection
 from kombu.exceptions import KombuError
 from redis import RedisError
 
+ANSWER_SECONDS = 2
 ERRORS = (KombuError, RedisError, OSError)
 app: Celery = import_string(settings.TASK_APP)
 
@@ -38,7 +39,10 @@ def is_answering() -> bool:
 
 @contextmanager
 def _connect() -> Iterator[Connection]:
-    """Open a separate connection that fails within two seconds, because Celery's shared ones wait long for a broker."""
-    with app.connection_for_write() as broker:
-        broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+    """Open a separate connection that fails within seconds, because Celery's shared ones wait long for a broker.
+
+    A broker that has stopped without having ended still takes connections, and answers nothing.
+    """
+    with app.connection_for_write(transport_options={"socket_timeout": ANSWER_SECONDS}) as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0, timeout=ANSWER_SECONDS)
         yield broker

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -486,6 +487,19 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(manager:
     broker.app.control.purge()
     assert queue.enqueue_waiting() == 1
     assert broker.count_messages(queue.DEFAULT_QUEUE) == 1
+
+
+def test_a_broker_that_takes_connections_and_is_silent_holds_up_no_request(
+    manager: Membership, dead_broker: str
+) -> None:
+    job = make_job(manager, state=State.DONE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        processes.use_broker(broker.app, f"redis://127.0.0.1:{silent.getsockname()[1]}")
+        began = time.monotonic()
+        queue.queue(job)
+        assert time.monotonic() - began < 10
+        job.queued_at = timezone.now() - timedelta(seconds=11)
+        assert "is not responding" in queue.explain_wait(job)
 
 
 def test_a_job_from_before_the_clock_was_set_back_is_not_waited_for(
