@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db.utils import DatabaseError, Error, InterfaceError, InternalError, OperationalError
 
-from projects.database.outages import is_disk_full
+from projects.database.outages import is_disk_unwritable
 
 _TOKEN = re.compile(
     r"""(?<!/p) (?<!%2fp) (?P<kept> (?:/|%2f) (?: join (?:/|%2f) | reset (?:/|%2f) [\w-]+ (?:/|%2f) ) ) [\w-]+""",
@@ -25,11 +25,13 @@ _OUTAGES = frozenset({None, "53100", "57P01", "57P02", "57P03", "25006"})
 def drop_refusal_traceback(record: logging.LogRecord) -> bool:
     """Keep the line of a refused request and drop its traceback: a refusal is an answer and no fault of the code.
 
-    While the database is down or the disk full, every request fails: each gets one line with the reason, also because
-    a disk that is full may hold no more.
+    While the database is down or the disk unwritable, every request fails: each gets one line with the reason, also
+    because a disk that is full may hold no more.
     """
     error = record.exc_info[1] if record.exc_info else None
-    if is_disk_full(error) or (isinstance(error, DatabaseError | InterfaceError) and _find_code(error) in _OUTAGES):
+    if is_disk_unwritable(error) or (
+        isinstance(error, DatabaseError | InterfaceError) and _find_code(error) in _OUTAGES
+    ):
         reason = " ".join(str(error).split())
         record.msg, record.args = f"{record.getMessage()} ({reason})", ()
         record.exc_info = record.exc_text = None

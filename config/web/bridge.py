@@ -6,6 +6,7 @@ fast as its client reads; where that file is full, its thread waits for the clie
 """
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ from projects.web.body_questions import QUESTION, BodyQuestion
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+log = logging.getLogger(__name__)
 
 LEAST_BYTES_PER_SECOND = 2_000
 """Average below which a body is given up, after the seconds that a client may pause."""
@@ -106,9 +109,17 @@ class Bridge:
         except HungUp:
             # Who sends no more may still read.
             raise RequestRefused(make_plain(HTTPStatus.BAD_REQUEST, "The request was interrupted.")) from None
+        except OSError as error:
+            log.error("A body of %d bytes or more could not be stored: %s", n_bytes, error.strerror)  # noqa: TRY400
+            raise RequestRefused(
+                make_plain(
+                    HTTPStatus.SERVICE_UNAVAILABLE, "The site can't store the upload at the moment. Try again later."
+                )
+            ) from None
         finally:
             if not is_kept:
-                body.close()
+                with suppress(OSError):  # closing writes what is in memory, for which there may be no room either
+                    body.close()
         environ["CONTENT_LENGTH"] = str(n_bytes)
         return body
 

@@ -6,18 +6,20 @@ from django.db import InterfaceError, OperationalError
 from django.db.utils import InternalError
 from psycopg2.errorcodes import QUERY_CANCELED, READ_ONLY_SQL_TRANSACTION
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+# A disk with errors is mounted again, read-only, by itself.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether database or disk can't do it now: the one is down, overloaded or being moved, the other full."""
+    """Return whether database or disk can't do it now: the one is down, overloaded or moved, the other full."""
     if isinstance(error, InternalError):
         return getattr(error.__cause__, "pgcode", "") == READ_ONLY_SQL_TRANSACTION
-    return is_disk_full(error) or isinstance(error, OperationalError | InterfaceError)
+    return is_disk_unwritable(error) or isinstance(error, OperationalError | InterfaceError)
 
 
-def is_disk_full(error: BaseException | None) -> bool:
-    return isinstance(error, OSError) and error.errno in _DISK_FULL
+def is_disk_unwritable(error: BaseException | None) -> bool:
+    """Return whether the disk takes nothing more: it is full, or read-only."""
+    return isinstance(error, OSError) and error.errno in _UNWRITABLE
 
 
 def is_query_cancelled(error: BaseException) -> bool:

@@ -137,6 +137,22 @@ def test_an_interrupted_and_a_stalled_body_reach_no_site(
     assert (interrupted.status, stalled.status) == (400, 408)
 
 
+def test_a_body_for_which_the_disk_has_no_room_is_refused_in_words(
+    serve: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(environ: Environ, start: Start) -> list[bytes]:
+        environ[QUESTION].most_bytes = 10 * MEMORY_BYTES
+        start("200 OK", [])
+        return []
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_options: Path("/dev/full").open("w+b"))  # noqa: SIM115
+    client = Client([bytes(MEMORY_BYTES // 2)] * 4, **{"content-length": f"{2 * MEMORY_BYTES}"})
+    serve(fail, client)
+    assert (client.status, client.is_complete) == (503, True)
+    assert client.content == b"The site can't store the upload at the moment. Try again later.\n"
+    assert "No space left on device" in caplog.text
+
+
 def test_slow_readers_hold_no_thread(serve: Callable[..., None]) -> None:
     """The only thread answers the last client while the first two have read nothing."""
 

@@ -267,7 +267,7 @@ def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
         (folder / f"{table}.copy").symlink_to("/dev/full")
     with pytest.raises(OSError, match="No space left") as raised:
         isolated.check(path=path, name="a.csv", folder=folder)
-    assert outages.is_disk_full(raised.value)
+    assert outages.is_disk_unwritable(raised.value)
 
 
 def test_a_program_that_is_gone_is_started_again(desk: Desk) -> None:

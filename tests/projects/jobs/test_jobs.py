@@ -154,7 +154,14 @@ def test_an_unforeseen_error_is_stored_as_a_reference_to_the_log(
     assert project.datasets.count() == 0
 
 
-@pytest.mark.parametrize("error", [OperationalError("server closed the connection"), OSError(errno.ENOSPC, "full")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OperationalError("server closed the connection"),
+        OSError(errno.ENOSPC, "full"),
+        OSError(errno.EROFS, "Read-only file system"),
+    ],
+)
 def test_an_outage_interrupts_a_job_and_it_runs_again_once(
     project: Project, manager: Membership, announced: list[tuple[str, int]], error: Exception
 ) -> None:
