@@ -1,6 +1,7 @@
 """Whether the site is ready to work: the database, its migrations, the worker, the disk and the clock."""
 
 import logging
+import os
 import shutil
 import threading
 import time
@@ -143,11 +144,14 @@ def _check_clock(database: Probe) -> Check:
 
 
 def _check_disk() -> Check:
+    folders = {settings.DATA_DIR, settings.SHARED_DIR}
     try:
-        disks = map(shutil.disk_usage, {settings.DATA_DIR, settings.SHARED_DIR})
+        disks = map(shutil.disk_usage, folders)
         free = min(disk.free / disk.total if disk.total else 0.0 for disk in disks)
     except OSError as error:
         return Check("disk", is_ok=False, detail=str(error.strerror))
+    if not all(os.access(folder, os.W_OK) for folder in folders):
+        return Check("disk", is_ok=False, detail="read-only", value=free)
     return Check("disk", is_ok=free > LEAST_FREE_SHARE, detail=f"{free:.1%} free", value=free)
 
 

@@ -1,5 +1,6 @@
 """The two addresses of health: what they ask, what they say to strangers, and that nothing makes them hang."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -72,6 +73,11 @@ def test_ready_names_what_fails_and_no_more(transactional_db: None, monkeypatch:
     assert answer.status_code == 503
     failing = {"migrations": "failing", "worker": "failing", "clock": "failing", "disk": "failing"}
     assert answer.json() == {"status": "failing", "checks": {"database": "ok", **failing}}
+
+    with monkeypatch.context() as broken:  # as on a disk with errors, or a shared folder that is mounted so
+        broken.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        answer = Client().get("/readyz")
+    assert answer.json()["checks"] == {**ALL_OK, "worker": "failing", "disk": "failing"}
 
     # A clock that was set back an hour: nobody knows whether the worker has been alive since.
     Pulse.objects.filter(process=Pulse.WORKER).update(seen_at=_now() + timedelta(hours=1))
