@@ -18,6 +18,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~@:+=-]{0,127}")
 # Prolific's ids are those of its database; a shape that others have too would let an unfilled or cut one through.
 _SHAPES = {Panel.Platform.PROLIFIC: re.compile(r"[0-9a-f]{24}")}
 PLACEHOLDERS = ("PARTICIPANT_ID", "SESSION_ID", "STUDY_ID")
+_NO_VALUES = ("undefined", "null", "none", "nan")
+"""What scripts write into an address where they have no value, in lower case."""
 
 
 class BadLink(Refused):
@@ -72,6 +74,7 @@ def _read(panel: Panel, query: Mapping[str, Sequence[str]], name: str) -> str:
         raise BadLink(_("The link has no {name}.").format(name=name))
     shape = _SHAPES.get(Panel.Platform(panel.platform), _ID)
     # A placeholder that the platform has not filled would make one participant of everybody.
-    if shape.fullmatch(values[0]) is None or values[0] in PLACEHOLDERS:
+    is_unfilled = values[0] in PLACEHOLDERS or values[0].lower() in _NO_VALUES
+    if shape.fullmatch(values[0]) is None or is_unfilled:
         raise BadLink(_("The {name} in the link is not an ID.").format(name=name))
     return values[0]

@@ -25,6 +25,7 @@ def read(panel: Panel, **query: str | list[str]) -> Ids:
     [
         ({}, {"participant": "pia", "session": "s1", "study": "s2"}, Ids("pia")),
         ({}, {"participant": "p" * 128}, Ids("p" * 128)),
+        ({}, {"participant": "none-such"}, Ids("none-such")),
         ({"session_parameter": "session"}, {"participant": "pia", "session": "s1"}, Ids("pia", "s1")),
         # A panel that names no study takes participants of any.
         ({"study_parameter": "study"}, {"participant": "pia", "study": "any"}, Ids("pia", study="any")),
@@ -45,6 +46,7 @@ def test_the_ids_are_those_of_the_parameters_that_the_panel_names(
         ({}, {"participant": ["pia", "pia"]}, "twice"),
         ({}, {"participant": "p" * 129}, "not an ID"),
         ({}, {"participant": "SESSION_ID"}, "not an ID"),
+        *[({}, {"participant": name}, "not an ID") for name in ("undefined", "null", "None", "NaN")],
         (PROLIFIC, {"participant": HEX[1:]}, "not an ID"),
         (PROLIFIC, {"participant": HEX.upper()}, "not an ID"),
         ({"session_parameter": "session"}, {"participant": "pia"}, "has no session"),
