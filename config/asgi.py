@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.urls import get_resolver
+from django.utils.module_loading import import_string
 
 from config.web.bridge import Bridge
 from config.wsgi import application as site
@@ -19,4 +20,5 @@ application = Bridge(
     stall_seconds=settings.STALL_SECONDS,
     folder=settings.FILE_UPLOAD_TEMP_DIR,
     prefix=settings.SITE_PATH,
+    apart=import_string("config.monitoring.middleware.ADDRESSES"),  # its models need the apps, which are loaded by now
 )

@@ -8,7 +8,7 @@ fast as its client reads; where that file is full, its thread waits for the clie
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
@@ -46,10 +46,21 @@ class RequestRefused(Exception):
 
 
 class Bridge:
-    """An ASGI application that runs a WSGI site in threads."""
+    """An ASGI application that runs a WSGI site in threads.
+
+    Each path of `apart` has one thread more, by itself: these are answered while all others wait for the database.
+    """
 
     def __init__(
-        self, site: Site, *, threads: int, free_bytes: int, stall_seconds: float, folder: str, prefix: str = ""
+        self,
+        site: Site,
+        *,
+        threads: int,
+        free_bytes: int,
+        stall_seconds: float,
+        folder: str,
+        prefix: str = "",
+        apart: Iterable[str] = (),
     ) -> None:
         self.site = site
         self.prefix = prefix
@@ -58,6 +69,7 @@ class Bridge:
         self.folder = folder
         self.spills = Spills(folder, most_waiting=threads // 2, stall_seconds=stall_seconds)
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self.apart = {path: ThreadPoolExecutor(1, thread_name_prefix=f"request {path}") for path in apart}
         self.disk = ThreadPoolExecutor(2, thread_name_prefix="disk")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,7 +147,7 @@ class Bridge:
     async def _run(self, environ: Environ) -> Reply:
         """Start the site in a thread, and return its reply once it can be sent: whole, or its large beginning."""
         reply = Reply(asyncio.get_running_loop(), self.spills)
-        self.threads.submit(reply.produce, self.site, environ)
+        self.apart.get(environ["PATH_INFO"], self.threads).submit(reply.produce, self.site, environ)
         try:
             await reply.ready
         except asyncio.CancelledError:

@@ -66,10 +66,12 @@ class Client:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Callable[..., None]:
-    def answer(site: Any, *clients: Client, threads: int = 2, stall_seconds: float = 20.0) -> None:
+    def answer(
+        site: Any, *clients: Client, threads: int = 2, stall_seconds: float = 20.0, apart: Iterable[str] = ()
+    ) -> None:
         async def run() -> None:
             application = Bridge(
-                site, threads=threads, free_bytes=100, stall_seconds=stall_seconds, folder=str(tmp_path)
+                site, threads=threads, free_bytes=100, stall_seconds=stall_seconds, folder=str(tmp_path), apart=apart
             )
             await asyncio.gather(*(application(each.scope, each.receive, each.send) for each in clients))
 
@@ -93,6 +95,26 @@ def test_a_body_arrives_whole_with_its_length(serve: Callable[..., None]) -> Non
     serve(echo, announced, unknown, without)
     assert [each.content for each in (announced, unknown, without)] == [b"abcd", b"abcde", b""]
     assert unknown.sent[0]["headers"] == [(b"x-length", b"5")]
+
+
+def test_what_stands_apart_is_answered_while_every_thread_is_busy(serve: Callable[..., None]) -> None:
+    answered = threading.Event()
+
+    def answer(environ: Environ, start: Start) -> list[bytes]:
+        start("200 OK", [])
+        if environ["PATH_INFO"] == "/ready":
+            return [b"late" if answered.wait(10) else b"never"]  # one of its own, as slow as the database
+        if environ["PATH_INFO"] == "/live":
+            answered.set()
+            return [b"live"]
+        return [b"late" if answered.wait(10) else b"never"]
+
+    busy = [Client() for _ in range(3)]
+    ready, live = Client(), Client()
+    ready.scope["raw_path"], live.scope["raw_path"] = b"/ready", b"/live"
+    serve(answer, *busy, ready, live, threads=2, apart=["/live", "/ready"])
+    assert live.content == b"live"
+    assert [each.content for each in (*busy, ready)] == [b"late"] * 4
 
 
 def test_a_large_body_waits_for_the_site(serve: Callable[..., None]) -> None:
