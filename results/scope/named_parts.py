@@ -7,10 +7,24 @@ MOST_NAMED = 8
 
 
 def name_parts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return the parts by name, each with what is to be said of it, as one part of a sentence."""
-    named = [f"{name.rstrip('. ')} ({text})" for name, text in parts]  # a criterion may be a sentence
-    n_more = len(named) - MOST_NAMED
+    """Return the parts by name with what is to be said of each, as one part of a sentence.
+
+    Parts of which the same is to be said are listed together.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, text in parts:
+        alike.setdefault(text, []).append(name.rstrip(". "))  # a criterion may be a sentence
+    n_more = sum(map(len, alike.values())) - MOST_NAMED
     # A single one takes no more room than its number.
-    if n_more > 1:
-        named[MOST_NAMED:] = [f"{n_more:,} more"]
-    return "; ".join(named)
+    n_left = MOST_NAMED if n_more > 1 else MOST_NAMED + 1
+    listed = []
+    for text, names in alike.items():
+        if named := names[:n_left]:
+            listed.append(f"{_join(named)} ({'each ' if len(named) > 1 else ''}{text})")
+            n_left -= len(named)
+    return "; ".join([*listed, f"{n_more:,} more"] if n_more > 1 else listed)
+
+
+def _join(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -39,6 +39,16 @@ def test_few_passages_are_warned_of_also_where_few_have_most_candidates(
     assert not sentence or bool(explain_uneven(n, n_effective)) == ("because" in sentence)
 
 
+def test_parts_with_the_same_numbers_are_listed_together() -> None:
+    parts = [("news", 5, 5.0), ("stories", 20, 18.7), ("wide", 40, 39.0), ("films", 20, 19.2), ("songs", 20, 19.4)]
+    warning = warn_of_few_in_parts([*parts, ("plays", 5, None), ("none", 0, None)], noun="Parts")
+    assert warning.endswith(
+        "Parts with fewer: news and plays (each 5); stories, films and songs (each 20, which count as 19 because some "
+        "weigh more than others)."
+    )
+    assert warn_of_few_in_parts([("wide", 40, 39.0)], noun="Parts") == ""
+
+
 def test_the_guide_names_the_number_that_pages_go_by() -> None:
     guide = (env.BASE_DIR / "docs" / "researchers.md").read_text(encoding="utf-8")
     assert f"fewer than {FEW_UNITS} passages" in guide

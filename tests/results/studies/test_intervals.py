@@ -83,7 +83,7 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert "by_passage" in [column.key for column in table.columns]
     assert "Pearson by passage" in write(table, "csv").splitlines()[0]
     assert "“Pearson by passage” is “Pearson” again, with the same interval." in write(table, "md")
-    few = "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: news (5); stories (5)."
+    few = "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: news and stories (each 5)."
     assert few in read_page(client, made)
     assert few in write(parts_table, "md")
     undefined = [{**part, "metrics": {}} for part in get_figures(made)["parts"]["dataset"]]
