@@ -21,8 +21,9 @@ SPACES = " \t\n\r\f\v\u00a0\u2003\u3000"
 """White space around a text, which makes it no other one."""
 _MOSTLY = 0.9
 """A source counts as human if this share of its candidates are references of their questions."""
-COUNT_AS_SYSTEMS = "Human sources count as systems here"
-"""How warnings about human sources begin, also those that are stored with results."""
+COUNT_AS_SYSTEMS = "Sources that people may have written count as systems here"
+SAYS_SO = (COUNT_AS_SYSTEMS, "Human sources count as systems here")
+"""How warnings about such sources begin: now, and where an earlier version stored them with results."""
 
 
 def explain_human_sources(project: Project) -> dict[str, str]:
@@ -69,7 +70,7 @@ def warn_of_human_sources(choice: str, human_sources: Iterable[str], sources: It
         return ""
     return (
         f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. A metric that tells people from systems correlates highly without "
-        "telling systems apart. Leave them out or show them apart."
+        "telling systems apart. Leave them out or show them apart, unless they are systems."
     )
 
 

@@ -21,7 +21,8 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, k
     if among := sorted(scored & set(human_sources)):
         found.append(
             f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. They take ranks, and each is compared with each "
-            "system, so that more pairs are corrected for. Leave them out or show them apart under “Human sources”."
+            "system, so that more pairs are corrected for. Leave them out or show them apart under “Human sources”, "
+            "unless they are systems."
         )
     if warning := _warn_of_few_passages(figures, key):
         found.append(warning)

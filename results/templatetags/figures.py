@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from projects.language.amounts import format_score
 from results.scope.excluded import REASON_NAMES, REASON_NOTES
-from results.scope.human_sources import COUNT_AS_SYSTEMS
+from results.scope.human_sources import SAYS_SO
 
 register = template.Library()
 
@@ -29,7 +29,7 @@ def explain_reason(reason: str) -> str:
 @register.filter
 def is_about_human_sources(warning: str) -> bool:
     """Return whether a stored warning is about human sources among systems: pages link to the choice beside it."""
-    return warning.startswith(COUNT_AS_SYSTEMS)
+    return warning.startswith(SAYS_SO)
 
 
 @register.filter

@@ -144,10 +144,12 @@ def test_human_sources_are_asked_for_once_and_left_out_apart_or_in(
     assert part["names"] == ["strong"]
     assert part["metrics"] == alone.result["figures"]["whole"]
     assert "Of human sources, which are in no other figure" in read_text(client.get(apart.get_absolute_url()))
-    assert any("Human sources count as systems here: strong." in each for each in list_warnings(among))
+    assert any(
+        "Sources that people may have written count as systems here: strong." in each for each in list_warnings(among)
+    )
     page = read_text(client.get(among.get_absolute_url()))
     assert f'<a href="{STUDIES}new/?kind=correlation">Choose in a new evaluation</a>' in page
-    assert not any("Human sources" in each for each in [*list_warnings(left_out), *list_warnings(apart)])
+    assert not any("may have written count" in each for each in [*list_warnings(left_out), *list_warnings(apart)])
 
 
 def test_a_source_that_is_named_like_people_says_so(with_humans: Project) -> None:
@@ -175,7 +177,7 @@ def test_scripts_go_on_without_a_choice_and_are_warned(with_humans: Project, run
     assert output["settings"]["humans"] == "in"
     with_humans.refresh_from_db()
     assert with_humans.human_sources == "", "a default is no choice"
-    assert any("Human sources count as systems" in each for each in output["warnings"])
+    assert any("may have written count as systems" in each for each in output["warnings"])
     assert answer(*asked, "--humans", "leave_out")["result"]["n"] == 10
     # The choice is kept for the project, and does not go with the evaluation.
     Study.objects.all().delete()
@@ -190,14 +192,14 @@ def test_systems_ask_once_and_leave_human_sources_out_or_apart(
     asked = client.get(address)
     assert "10 of 10 candidates of strong are references, so people may have written them." in read_text(asked)
     assert "If they are systems after all, choose “Count them as systems”" in read_text(asked)
-    assert "Human sources count as systems here: strong." in read_text(asked)
+    assert "Sources that people may have written count as systems here: strong." in read_text(asked)
     assert "Few passages" in read_text(asked)
     (among,) = [row for row in read(asked.content.decode()).rows("System scores") if row["System"] == "strong"]
     sent = {"humans": "apart", "query": "criterion=correctness&humans=in"}
     kept = client.post(f"{address}human-sources/", sent)
     assert kept["Location"] == f"{address}?criterion=correctness"
     page = client.get(kept["Location"])
-    assert "Human sources count" not in read_text(page)
+    assert "count as systems here" not in read_text(page)
     rows = read(page.content.decode()).rows("System scores")
     assert [(row["Rank"], row["System"]) for row in rows] == [("1", "weak"), ("", "strong human source")]
     assert [rows[1][name] for name in ("Mean z", "Mean", "Ratings")] == [
@@ -214,7 +216,7 @@ def test_systems_ask_once_and_leave_human_sources_out_or_apart(
     assert found["settings"]["humans"] == "apart"
     assert [each["source"] for each in found["figures"]["people"]["correctness"]] == ["strong"]
     over = client.get(f"{scores}&humans=in").json()["figures"]
-    assert any("Human sources count as systems" in each for each in over["warnings"])
+    assert any("may have written count as systems" in each for each in over["warnings"])
     assert [each["source"] for each in over["scores"]["correctness"]] == ["strong", "weak"]
     assert client.get(f"{scores}&humans=none").status_code == 400
     assert client.post(f"{address}human-sources/", {"humans": "none"}).status_code == 302
