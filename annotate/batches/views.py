@@ -19,6 +19,7 @@ from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest, Reservation
+from measures.jackknife import FEW_UNITS
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
@@ -136,6 +137,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
             context["same_draft"] = find_same_draft(project, selection, terms)
             is_trial = terms.kind == Batch.Kind.TRIAL
             context["takes_all"] = is_trial and plan.n_candidates == Candidate.objects.judgeable_in(project).count()
+            context["few_passages"] = FEW_UNITS if is_trial and plan.n_passages < FEW_UNITS else 0
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)

@@ -175,6 +175,8 @@ def test_one_preview_makes_one_batch(project: Project, manager: Membership, clie
     trial = {**CHOICE, "kind": "trial"}
     assert "This trial takes every candidate" in body(client, url("batch-new"), trial, sample="200")
     assert "This trial takes every candidate" not in body(client, url("batch-new"), trial, sample="3")
+    assert "This trial has 1 passage. With fewer than 20" in condense(body(client, url("batch-new"), trial, sample="3"))
+    assert "With fewer than 20" not in body(client, url("batch-new"), CHOICE)
     others = {**CHOICE, "hit_size": "7"}
     assert "a draft, has the same" not in body(client, url("batch-new"), others)
     assert project.batches.count() == 2
