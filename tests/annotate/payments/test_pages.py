@@ -18,7 +18,7 @@ from projects.models import LogEntry, Membership, Project, User
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.annotate.submitted_work import make_reserved, send
 from tests.factories import make_membership
-from tests.page_reader import Screen, condense, read
+from tests.page_reader import Screen, condense, list_links, read
 from tests.people import SignIn
 from tests.previews import confirm, find_seal
 
@@ -55,6 +55,9 @@ def test_the_list_shows_balances_stages_and_what_is_due(
         "Paid": "$0.00",
         "Hourly rate": "$2.99",
     }
+    assert f"{url(project, 'submitted-list')}?state=submitted" in list_links(
+        client.get(url(project, "payment-list")).content.decode()
+    )
     rows = {row["Annotator"]: row for row in page.rows("Annotators")}
     assert rows[annotator.pseudonym]["Total"] == "$0.80"
     assert rows[annotator.pseudonym]["Hourly rate"] == "$2.00"
