@@ -1,6 +1,7 @@
 """The results of one batch: agreement, spread, and the items that annotators differ on most."""
 
 import csv
+import re
 
 import pytest
 from django.urls import reverse
@@ -29,6 +30,9 @@ def test_the_page_shows_alpha_the_worst_items_and_comments_on_them(
     page = response.content.decode()
     assert "Is a half right?" in page
     assert worst.annotator.pseudonym in page
+    # One short answer may be among the worst several times, to different questions.
+    heads = [each for each in re.findall(r"<summary>(.*?)</summary>", page, re.DOTALL) if "std. dev." in each]
+    assert worst.candidate.question.text in heads[0]
     screen = read(page)
     assert [row["Candidates"] for row in screen.rows("Alpha by criterion")] == ["3"]
     assert [row["Dataset"] for row in screen.rows("Alpha by dataset")] == ["one", "all"]
