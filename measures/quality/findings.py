@@ -159,7 +159,7 @@ def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | Non
     if isinstance(known, Undefined):
         return None
     good, poor = _lowered(limits.known_good, limits.known_poor, crowd.known)
-    message = f"{known.n_yes} of {known.n} known answers were correct (good threshold: {_percent(good)})."
+    message = f"{known.n_yes} of {known.n} known answers were correct ({_name_good(good, limits.known_good)})."
     return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, message)
 
 
@@ -169,7 +169,7 @@ def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | 
         return None
     good, poor = _lowered(limits.degraded_good, limits.degraded_poor, crowd.degraded)
     lower = f"{degraded.n_lower} of {degraded.n} degraded answers were scored below their originals"
-    message = f"{lower} (good threshold: {_percent(good)})."
+    message = f"{lower} ({_name_good(good, limits.degraded_good)})."
     return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, message)
 
 
@@ -337,6 +337,12 @@ def _lowered(good: float, poor: float, typical: float | None) -> tuple[float, fl
         return good, poor
     lowered = max(0.05, typical)  # A good level of 0 has no standard error, and the test divides by it.
     return lowered, lowered * poor / good
+
+
+def _name_good(good: float, threshold: float) -> str:
+    """Return what the share is compared with: the threshold, or the others where they are below it."""
+    named = f"good threshold: {_percent(threshold)}"
+    return named if good == threshold else f"{named}; others: {_percent(good)}"
 
 
 def _percent(share: float) -> str:

@@ -43,6 +43,14 @@ def test_known_answers(right: int, n: int, is_found: bool) -> None:
     assert ("known_answers_low" in kinds(Figures(known_answers=compute_share(right, n, nothing="")))) == is_found
 
 
+def test_the_message_names_the_threshold_and_the_others_where_they_are_below_it() -> None:
+    figures = Figures(known_answers=compute_share(1, 30, nothing=""))
+    (found,) = find(figures, TYPICAL, DEFAULTS)
+    assert found.message == "1 of 30 known answers were correct (good threshold: 80 %)."
+    (found,) = find(figures, replace(TYPICAL, known=0.31), DEFAULTS)
+    assert found.message == "1 of 30 known answers were correct (good threshold: 80 %; others: 31 %)."
+
+
 def test_where_everybody_misses_the_known_answers_nobody_is_found() -> None:
     figures = Figures(known_answers=compute_share(9, 20, nothing=""))
     assert kinds(figures) == {"known_answers_low"}
