@@ -26,7 +26,7 @@ from projects.api.serializers import (
 )
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
-from projects.importing.import_options import DECIMALS, DROP_EQUAL, REPEATED, parse_labels
+from projects.importing.import_options import DECIMALS, DROP_EQUAL, QUOTES, REPEATED, parse_labels
 from projects.models import Dataset, Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "|"}
@@ -62,6 +62,11 @@ class ImportOptionsSerializer(StrictSerializer):
     format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file name doesn’t show it.")
     encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If detection is wrong.")
     delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If detection is wrong.")
+    quotes = serializers.ChoiceField(
+        required=False,
+        choices=[each for each in QUOTES if each],
+        help_text="none if quotation marks are ordinary characters; else they enclose cells as in CSV.",
+    )
     decimal = serializers.ChoiceField(
         required=False,
         choices=[each for each in DECIMALS if each],

@@ -15,7 +15,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, SKIPPED_NAME, CriterionColumn, Kind, Options, isolated
 from projects.importing.fields import parse_meaning
-from projects.importing.import_options import DECIMALS, REPEATED, parse_labels
+from projects.importing.import_options import DECIMALS, QUOTES, REPEATED, parse_labels
 from projects.importing.parquet_folders import list_parquet
 from projects.models import Project
 from projects.options import reader
@@ -24,7 +24,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "
     each: each for each in ",;\t|"
 }
 
-FORMAT_OPTIONS = ("format", "encoding", "delimiter", "decimal")
+FORMAT_OPTIONS = ("format", "encoding", "delimiter", "quotes", "decimal")
 
 
 def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
@@ -49,6 +49,12 @@ def add_format_arguments(parser: CommandParser) -> None:
     parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: detected")
     parser.add_argument(
         "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or pipe; default: detected"
+    )
+    parser.add_argument(
+        "--quotes",
+        default="",
+        choices=QUOTES[1:],
+        help="none: quotation marks are ordinary characters; default: as in CSV",
     )
     parser.add_argument("--decimal", default="", choices=DECIMALS[1:], help="decimal mark; default: detected")
 

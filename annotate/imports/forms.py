@@ -93,6 +93,11 @@ class ReadingForm(forms.Form):
         label="Delimiter",
         choices=[(name, label) for name, (label, _) in DELIMITERS.items()],
     )
+    quotes = forms.ChoiceField(
+        required=False,
+        label="Quotation marks",
+        choices=[("", "enclose cells, as in CSV"), ("none", "ordinary characters")],
+    )
     decimal = forms.ChoiceField(
         required=False,
         label="Decimal mark",
@@ -107,6 +112,8 @@ class ReadingForm(forms.Form):
         for name in ("encoding", "delimiter"):
             if not getattr(preview, name):
                 del self.fields[name]
+        if not preview.delimiter:
+            del self.fields["quotes"]
         delimiter = next((words for words, sign in DELIMITERS.values() if sign and sign == preview.delimiter), "")
         found = {"encoding": preview.encoding.upper(), "delimiter": delimiter, "decimal": MARKS[preview.decimal]}
         for name, detected in found.items():

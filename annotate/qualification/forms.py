@@ -280,7 +280,7 @@ class FileForm(ReadingForm):
 
     def options(self, mapping: Mapping[str, str]) -> Options:
         sent = self.cleaned_data
-        names = ("format", "encoding", "delimiter", "decimal", "skip_wrong_rows")
+        names = ("format", "encoding", "delimiter", "quotes", "decimal", "skip_wrong_rows")
         return Options(**{name: sent[name] for name in names}, mapping=dict(mapping))
 
 

@@ -4,9 +4,12 @@ import csv
 import io
 import re
 from collections import Counter
+from typing import Literal
 
 from projects.importing.fields import FURTHER_REFERENCE, JUDGMENT_SYNONYMS, SYNONYMS, normal_name
 
+Quoting = Literal[0, 3]
+"""csv.QUOTE_MINIMAL, or csv.QUOTE_NONE where quotation marks are ordinary characters."""
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 SAMPLE_CHARS = 1 << 16
 SAMPLE_ROWS = 100
@@ -30,7 +33,7 @@ def read_declared(line: str) -> str:
     return found["delimiter"] if found else ""
 
 
-def detect_delimiter(sample: str, default: str) -> str:
+def detect_delimiter(sample: str, default: str, quoting: Quoting = csv.QUOTE_MINIMAL) -> str:
     """Return the delimiter under which the rows of a sample look most like a table; `default` if none makes columns.
 
     Names of fields in the header count most, then how many rows have as many cells as the header, then the number of
@@ -41,7 +44,7 @@ def detect_delimiter(sample: str, default: str) -> str:
     """
     best, best_rank = default, (0, 0.0, 0)
     for delimiter in (default, *(each for each in DELIMITERS if each != default)):
-        rows = _read_rows(sample, delimiter)
+        rows = _read_rows(sample, delimiter, quoting)
         if not rows or len(rows[0]) < 2:
             continue
         widths = Counter(len(row) for row in rows[1:])
@@ -53,7 +56,7 @@ def detect_delimiter(sample: str, default: str) -> str:
     return best
 
 
-def detect_decimal(sample: str, delimiter: str) -> str:
+def detect_decimal(sample: str, delimiter: str, quoting: Quoting = csv.QUOTE_MINIMAL) -> str:
     """Return the decimal mark of the numbers in a sample: comma, point, or either if they don't tell.
 
     >>> detect_decimal("a;b\\n7,5;x\\n1,234;y\\n", ";"), detect_decimal("a;b\\n1,234;x\\n", ";")
@@ -63,7 +66,7 @@ def detect_decimal(sample: str, delimiter: str) -> str:
     """
     if delimiter == ",":
         return "point"
-    cells = [cell for row in _read_rows(sample, delimiter) for cell in row]
+    cells = [cell for row in _read_rows(sample, delimiter, quoting) for cell in row]
     has_commas = any(map(_WITH_COMMA.fullmatch, cells))
     has_points = any(map((_WITH_CLEAR_POINT if has_commas else _WITH_POINT).fullmatch, cells))
     if has_commas == has_points:
@@ -71,10 +74,10 @@ def detect_decimal(sample: str, delimiter: str) -> str:
     return "comma" if has_commas else "point"
 
 
-def _read_rows(sample: str, delimiter: str) -> list[list[str]]:
+def _read_rows(sample: str, delimiter: str, quoting: Quoting) -> list[list[str]]:
     rows = []
     try:
-        for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
+        for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, quoting=quoting):
             if row:
                 rows.append(row)
             if len(rows) > SAMPLE_ROWS:

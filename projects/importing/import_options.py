@@ -18,7 +18,8 @@ FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha", *PEERS)
 DROP_EQUAL = ("", "exact", "normalised")
 DECIMALS = ("", "point", "comma")
 REPEATED = ("", "first", "last")
-ADDED_LATER = ("decimal", "labels", "rater_criterion", "repeated", "skip_wrong_rows")
+QUOTES = ("", "none")
+ADDED_LATER = ("decimal", "labels", "quotes", "rater_criterion", "repeated", "skip_wrong_rows")
 """Options that are part of the fingerprint only where they are used, so that earlier imports are still recognised."""
 MOST_LABELS = 100
 EVERY_DATASET = "*"
@@ -85,7 +86,8 @@ class Options:
     `mapping` maps columns to fields (`fields.FIELDS`). Columns that it does not name are guessed by their names; an
     empty field or `ignore` excludes a column. `criteria` are the judgments to read. `scores` and columns of raters are
     on `rater_criterion` (see `find_scored`). `labels` maps words to points, or to None for a missing value. `decimal`
-    is the decimal mark, `repeated` which judgment counts if an annotator has given several of one candidate.
+    is the decimal mark, `repeated` which judgment counts if an annotator has given several of one candidate. `quotes`
+    is `none` where quotation marks don't enclose cells but are characters like others.
     """
 
     format: str = ""
@@ -102,6 +104,7 @@ class Options:
     second_reference_below: float | None = None
     multiple_choice: bool = False
     decimal: str = ""
+    quotes: str = ""
     labels: Mapping[str, float | None] = field(default_factory=dict)
     rater_criterion: str = ""
     repeated: str = ""

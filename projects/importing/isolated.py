@@ -199,6 +199,7 @@ def _list_reading_options(path: Path, options: Options) -> Options:
         format=options.format,
         encoding=options.encoding,
         delimiter=options.delimiter,
+        quotes=options.quotes,
         mapping=ignored if is_parquet else {},
     )
 

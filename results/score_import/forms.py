@@ -44,6 +44,7 @@ class ScoreOptionsForm(ReadingForm):
             format=sent["format"],
             encoding=sent["encoding"],
             delimiter=sent["delimiter"],
+            quotes=sent["quotes"],
             decimal=sent["decimal"],
             dataset=sent["dataset"],
             mapping={column: "candidate_id"} if column else {},

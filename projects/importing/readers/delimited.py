@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from io import TextIOWrapper
 
 from projects.importing.check_report import Broken
-from projects.importing.delimiters import DELIMITERS, SAMPLE_CHARS, detect_decimal, detect_delimiter, read_declared
+from projects.importing.delimiters import (
+    DELIMITERS,
+    SAMPLE_CHARS,
+    Quoting,
+    detect_decimal,
+    detect_delimiter,
+    read_declared,
+)
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, fit_row, trim_header
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
@@ -15,12 +22,13 @@ csv.field_size_limit(DEFAULT_LIMITS.cell_bytes)
 
 
 class DelimitedReader(Reader):
-    """Reads rows of cells under a header, with quotes as in RFC 4180."""
+    """Reads rows of cells under a header, with quotes as in RFC 4180, or with quotes that are ordinary characters."""
 
     _stream: TextIOWrapper
 
     def open(self) -> None:
         self.encoding = detect_encoding(self.path, self.options.encoding, self.notes, guesses=True)
+        self._quoting: Quoting = csv.QUOTE_NONE if self.options.quotes == "none" else csv.QUOTE_MINIMAL
         self._look_ahead()
         if self.delimiter not in DELIMITERS:
             raise Broken(f"unknown delimiter “{self.delimiter}”; choose comma, semicolon, tab or pipe")
@@ -28,7 +36,7 @@ class DelimitedReader(Reader):
         for _ in range(self._n_skipped):
             self._stream.readline()
         self._pending: list[str] = []  # the lines of the current row, from which errors are explained
-        self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
+        self._rows = csv.reader(self._lines(), delimiter=self.delimiter, quoting=self._quoting, strict=True)
         while True:
             header = self._next_row()
             if header is None:
@@ -85,9 +93,9 @@ class DelimitedReader(Reader):
         declared = read_declared(first)
         found = self.options.delimiter or declared
         if not found:
-            found = detect_delimiter(sample, "\t" if self.format == "tsv" else ",")
+            found = detect_delimiter(sample, "\t" if self.format == "tsv" else ",", self._quoting)
         self._n_skipped, self.delimiter = (1 if declared else 0), found
-        self.decimal = detect_decimal(sample, found) if found in DELIMITERS else "point"
+        self.decimal = detect_decimal(sample, found, self._quoting) if found in DELIMITERS else "point"
 
     def _next_line(self) -> int:
         return self._n_skipped + self._rows.line_num + 1
@@ -119,9 +127,9 @@ class DelimitedReader(Reader):
             )
         opened = start + self._line_of_open_quote()
         if "unexpected end" in reason:
-            return Broken("the quotation mark opened here is never closed", line=opened)
+            return _explain_quote("is never closed", opened)
         if "expected after" in reason:
-            return Broken("the quotation mark opened here is closed in the middle of a cell", line=opened)
+            return _explain_quote("is closed in the middle of a cell", opened)
         return Broken(f"the row cannot be read: {reason}", line=start)
 
     def _line_of_open_quote(self) -> int:
@@ -147,3 +155,9 @@ class DelimitedReader(Reader):
             else:
                 at_start = character == self.delimiter or character in "\r\n"
         return opened
+
+
+def _explain_quote(problem: str, line: int) -> Broken:
+    # Many TSV files of the field are written without quoting.
+    advice = "if quotation marks don’t enclose the cells of this file, read them as ordinary characters"
+    return Broken(f"the quotation mark opened here {problem}; {advice}", line=line, offers={"quotes": ("none",)})

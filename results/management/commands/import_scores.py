@@ -43,6 +43,7 @@ class Command(ProjectCommand):
             format=options["format"],
             encoding=options["encoding"],
             delimiter=options["delimiter"],
+            quotes=options["quotes"],
             decimal=options["decimal"],
             mapping=dict(options["map"]),
             dataset=options["dataset"],

@@ -139,6 +139,18 @@ def test_what_was_detected_is_said_and_can_be_changed(pages: Pages) -> None:
     assert job.state == State.DONE, job.error
 
 
+def test_a_file_with_quotes_that_enclose_no_cells_can_be_read_as_it_is(pages: Pages) -> None:
+    content = b'question\tcandidate\nWho?\t"Nobody" came\nWhen?\tat "nine"\n'
+    job = pages.upload(content, "answers.tsv")
+    page = condense(pages.show(job))
+    assert "closed in the middle of a cell; if quotation marks don’t enclose the cells of this file" in page
+    assert "Quotation marks" in page, "The file is kept, and its format can be changed."
+    assert pages.choose(job, then="look", quotes="none").status_code == 302
+    assert "&quot;Nobody&quot; came" in pages.show(job)
+    pages.choose(job, quotes="none")
+    assert pages.work(job).state == State.DONE, job.error
+
+
 def test_options_reach_the_check(pages: Pages, project: Project) -> None:
     found = rows()
     found[0]["candidate"] = "its people"
@@ -200,7 +212,7 @@ def test_the_form_asks_only_for_what_the_format_has(pages: Pages) -> None:
     table = rows()
     objects = "\n".join(json.dumps(row) for row in table).encode()
     for name, content, asked in (
-        ("answers.csv", write_csv(table), ["format", "encoding", "delimiter", "decimal"]),
+        ("answers.csv", write_csv(table), ["format", "encoding", "delimiter", "quotes", "decimal"]),
         ("answers.jsonl", objects, ["format", "encoding", "decimal"]),
         ("answers.xlsx", write_xlsx(table), ["format", "decimal"]),
     ):

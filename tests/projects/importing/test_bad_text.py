@@ -168,6 +168,19 @@ def test_text_after_a_closing_quote_is_refused(desk: Desk) -> None:
     assert "quotation mark" in str(refusal)
 
 
+def test_quotes_that_enclose_no_cells_can_be_read_as_characters(desk: Desk) -> None:
+    lines = ("question\treference\tcandidate", 'Who?\tP\t"P" it is', 'How?\tQ\t"never closed', 'Why?\tR\tsay "hm"')
+    content = "\n".join(lines)
+    refusal = desk.refuse(content, "answers.tsv")
+    assert refusal.offers == {"quotes": ("none",)}
+    assert "line 2: the quotation mark opened here is closed in the middle of a cell; if" in str(refusal)
+    checked = desk.check(content, "answers.tsv", quotes="none")
+    assert desk.texts(checked, "text") == ['"P" it is', '"never closed', 'say "hm"']
+    # Also where the delimiter must be detected.
+    checked = desk.check(content.replace("\t", ";"), quotes="none")
+    assert desk.texts(checked, "text") == ['"P" it is', '"never closed', 'say "hm"']
+
+
 def test_quotes_and_line_ends_inside_cells_are_kept(desk: Desk) -> None:
     checked = desk.check(HEADER.encode() + b'a,P,Q,R,ab"c"d\r\nb,P,Q,R,"say ""hm"""\nc,P,Q,R,"x\r\ny\nz\r"\n')
     assert desk.texts(checked, "text") == ['ab"c"d', 'say "hm"', "x\r\ny\nz\r"]
