@@ -23,8 +23,11 @@ PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 COMMA_NUMBER = re.compile(r"-?[0-9]{1,15}(?:,[0-9]{1,15})?")
 MAYBE_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
+# Joiners are part of the spelling of Persian, of the scripts of India and Mongolia, and of emoji.
+_JOINED = "\u0600-\u1fff\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 INVISIBLE = re.compile(
-    "[\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    f"|(?<![{_JOINED}])[\u200c\u200d]"
 )
 SHEET_ERROR = re.compile(r"#(?:N/?A|NV|[A-ZÀ-Þ]+[!?]|DIV/0!)")
 FORMULA = re.compile(r"=[^=\s]")
