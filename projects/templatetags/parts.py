@@ -8,9 +8,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from projects.web.glossary import GLOSSARY, Entry
+from projects.web.links import opens_here_only
 from projects.web.previews import SEAL, Preview
 
 register = template.Library()
+register.filter("opens_here_only", opens_here_only)
 
 
 @register.inclusion_tag("_stat.html", takes_context=True)

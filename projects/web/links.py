@@ -1,10 +1,11 @@
 """Addresses: absolute links that people share, and the path that `next` names."""
 
+import ipaddress
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
@@ -17,6 +18,21 @@ def absolute_url(path: str, request: HttpRequest | None = None) -> str:
         # The path of the site is in both.
         return f"{settings.SITE_URL.removesuffix(settings.SITE_PATH)}{path}"
     return request.build_absolute_uri(path) if request is not None else path
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is the computer itself, by its name or an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def opens_here_only(address: str) -> bool:
+    """Return whether a full address works on this computer alone, as that of a site without a public one."""
+    return is_loopback(urlsplit(address).hostname or "")
 
 
 def hides_address(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from projects.errors import Refused
+from projects.web.links import is_loopback
 
 LONGEST = 500
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
@@ -55,7 +56,7 @@ def read_target(url: str) -> Target:
     if parts.username is not None or parts.password is not None:
         raise Refused("The address must not contain a user or a password. Check the signature instead.", field="url")
     is_https = parts.scheme == "https"
-    if not is_https and not (_is_loopback(host) and is_allowed_host(host)):
+    if not is_https and not (is_loopback(host) and is_allowed_host(host)):
         raise Refused("Enter an address that begins with https://: anyone on the way could read http://.", field="url")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(host, port or (HTTPS_PORT if is_https else HTTP_PORT), path, is_https)
@@ -115,12 +116,3 @@ def is_public(text: str) -> bool:
         if address.sixtofour is not None or address not in GLOBAL_UNICAST:
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

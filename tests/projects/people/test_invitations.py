@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
@@ -60,6 +61,19 @@ def test_the_link_is_shown_once_and_only_its_hash_is_kept(manager: Membership, c
     assert "already created and has ended" in client.post(url, sent).content.decode()
     assert "The form was incomplete." in client.post(url, {**sent, "key": ""}).content.decode()
     assert Invitation.objects.count() == 2
+
+
+def test_a_link_that_opens_on_this_computer_only_says_so(
+    manager: Membership, client_of: SignIn, settings: Settings
+) -> None:
+    client, url = client_of(manager), reverse("projects:invitation-new", args=[manager.project.slug])
+    said = {}
+    for site in ("http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000", "https://rate.example.org"):
+        settings.SITE_URL = site
+        page = client.post(url, {"role": "annotator", "max_uses": 3, "days": 14, "key": str(uuid4())})
+        assert f"{site}/join/" in html.unescape(page.content.decode())
+        said[site] = "This link opens on this computer only." in page.content.decode()
+    assert list(said.values()) == [True, True, True, False]
 
 
 def test_members_are_linked_from_the_invitations_where_not_all_annotators_are_listed(
