@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, compress
 from typing import Literal, Self
 
 from projects.language.amounts import write_decimal
@@ -86,6 +87,8 @@ MOST_AT_ONCE = 60
 """Rows that a page shows in full, which fill about two screens; more of them scroll in a frame."""
 LONGEST_IN_CELL = 28
 """The longest reason that pages show in its cell. Of a table with a longer one, all are below, each with a letter."""
+MOST_REPEATED = 2
+"""How often a row may have the same reason in its cells, before all are below."""
 
 
 @dataclass(frozen=True)
@@ -208,14 +211,15 @@ class Table:
 
     @cached_property
     def page_notes(self) -> Notes:
-        """The reasons and notes that pages show below the table: all in reading order, or none where all are short."""
-        values = (
-            value for row in self.all_rows for column, value in zip(self.columns, row, strict=True) if column.on_page
-        )
-        found = [note for note in map(read_note, values) if note]
+        """The reasons and notes that pages show below the table: all in reading order, or none.
+
+        None are below where all are short, and no row repeats one more than twice.
+        """
+        shown = [column.on_page for column in self.columns]
+        rows = [list(filter(None, map(read_note, compress(row, shown)))) for row in self.all_rows]
         notes = Notes()
-        if any(len(note) > LONGEST_IN_CELL for note in found):
-            for note in found:
+        if any(len(note) > LONGEST_IN_CELL or row.count(note) > MOST_REPEATED for row in rows for note in row):
+            for note in chain.from_iterable(rows):
                 notes.mark(note)
         return notes
 

@@ -176,6 +176,14 @@ def test_short_reasons_stay_in_their_cells() -> None:
     assert "<sup>" not in page
 
 
+def test_a_reason_that_fills_a_row_is_below_the_table() -> None:
+    columns = [Column("a", "A"), *(Column(each, each, "count") for each in "bcd")]
+    rows: list[list[Value]] = [["m", *[Missing("too few")] * 3], ["k", 1, 2, Missing("too few")]]
+    page = render_to_string("projects/tables/_table.html", {"table": Table("x", "X", columns, rows)})
+    assert page.count("too few") == 1
+    assert page.count("—<sup>a</sup>") == 4
+
+
 def test_a_page_scrolls_a_long_table_in_a_frame() -> None:
     def render(n: int) -> str:
         table = Table("systems", "Systems", [Column("system", "System")], [[f"s{number}"] for number in range(n)])
