@@ -10,6 +10,8 @@ from projects.language.names import shorten_name
 
 LINE = "line"
 """What readers count: physical lines, or entries or rows of a file that has several of them on one line."""
+UNITS = {LINE: "lines", "entry": "entries", "row": "rows"}
+"""Each of them, with its plural."""
 
 MORE_WARNINGS = "There are further warnings of other kinds."
 
@@ -51,7 +53,8 @@ class Warned:
     def __str__(self) -> str:
         if not self.lines:
             return self.reason
-        return f"{self.reason.removesuffix('.')} ({self.n:,}: {_list_lines(self.unit, self.lines, self.n)})."
+        times = f"{self.n:,} times: " if self.n > 1 else ""
+        return f"{self.reason.removesuffix('.')} ({times}{_list_lines(self.unit, self.lines, self.n)})."
 
 
 class FileRefused(Refused):
@@ -266,4 +269,5 @@ class CheckReport:
 
 
 def _list_lines(unit: str, lines: tuple[int, ...], n: int) -> str:
-    return f"{unit} " + ", ".join(map(str, lines)) + (", …" if n > len(lines) else "")
+    named = unit if len(lines) == 1 else UNITS[unit]
+    return f"{named} " + ", ".join(map(str, lines)) + (", …" if n > len(lines) else "")

@@ -186,7 +186,7 @@ def test_without_ids_the_exact_text_is_who_a_passage_is(take: Any) -> None:
 def test_a_candidate_that_becomes_its_own_reference_gives_a_warning(take: Any) -> None:
     header = "id,passage,question,reference,candidate\n"
     warnings = take(header + "a,P,Q,One,Two\nb,P,Q,Two,Three\nc,P,Q,One,Four\n").as_dict()["warnings"]
-    assert warnings[-1] == "A candidate is one of its question's merged references (1: line 2)."
+    assert warnings[-1] == "A candidate is one of its question's merged references (line 2)."
     assert len(take(header + "d,P2,Q,One,One\n").warnings) == 0
 
 

@@ -64,7 +64,7 @@ def test_the_report_says_what_is_in_the_project_already(pages: Pages, project: P
     facts = page[page.index("Already in the project") :]
     for label in ("Passages", "Questions", "Questions that get further references", "Of these, with judgments or in"):
         assert label in facts
-    assert "earlier ratings were made without these (1: line 2)." in facts
+    assert "earlier ratings were made without these (line 2)." in facts
 
 
 def test_corrected_texts_are_one_error_that_says_how_to_correct_them(pages: Pages) -> None:
@@ -128,7 +128,7 @@ def test_what_was_detected_is_said_and_can_be_changed(pages: Pages) -> None:
     assert pages.choose(job, then="look", delimiter="comma").status_code == 302
     page = condense(pages.show(job))
     assert "Read as CSV, WINDOWS-1252, separated by commas" in page
-    assert "Too many cells: 2 instead of 1 (6: line 2" in page
+    assert "Too many cells: 2 instead of 1 (6 times: lines 2" in page
     assert pages.choose(job, then="look", delimiter="", encoding="mac-roman").status_code == 302
     page = condense(pages.show(job))
     assert "Read as CSV, MAC-ROMAN, separated by semicolons" in page

@@ -136,9 +136,9 @@ def test_dates_and_formatted_numbers_of_excel_are_read_as_documented_and_named(d
     (candidates, references, ids) = (str(warned) for warned in checked.report.warnings if "formatted" in warned.reason)
     assert "“candidate” has dates" in candidates
     assert "such as “2024-05-06”" in candidates
-    assert candidates.endswith("as CSV (3: line 2, 3, 4).")
-    assert references.endswith("as CSV (1: line 3).")
-    assert ids.endswith("as CSV (1: line 4).")
+    assert candidates.endswith("as CSV (3 times: lines 2, 3, 4).")
+    assert references.endswith("as CSV (line 3).")
+    assert ids.endswith("as CSV (line 4).")
 
 
 def test_merged_cells_of_excel_have_their_value_in_each_row(desk: Desk) -> None:
@@ -150,8 +150,8 @@ def test_merged_cells_of_excel_have_their_value_in_each_row(desk: Desk) -> None:
     assert desk.texts(checked, "text", "passages") == ["P", "P2", "P3"]
     assert desk.texts(checked, "passage", "questions") == ["0", "1", "2"]
     assert desk.texts(checked, "text", "references") == ["R"] * 3
-    assert "read in each of them (2: line 3, 5)" in desk.warnings(checked)
-    assert "in the first of them only (1: line 6)" in desk.warnings(checked)
+    assert "read in each of them (2 times: lines 3, 5)" in desk.warnings(checked)
+    assert "in the first of them only (line 6)" in desk.warnings(checked)
 
 
 def test_merged_cells_without_end_are_read_in_no_time(desk: Desk) -> None:
@@ -180,7 +180,7 @@ def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
 def test_lines_of_excel_are_its_rows_and_blank_ones_are_reported(desk: Desk) -> None:
     checked = desk.check(xlsx(HEADER, ROW, [], ["b", *ROW[1:]], [], []), "a.xlsx")
     assert desk.texts(checked, "line") == ["2", "4"]
-    assert "skipped (1: line 3)" in desk.warnings(checked)
+    assert "skipped (line 3)" in desk.warnings(checked)
 
 
 def test_only_the_first_sheet_is_read_with_a_warning(desk: Desk) -> None:

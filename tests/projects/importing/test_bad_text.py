@@ -247,7 +247,7 @@ def test_empty_columns_and_rows_around_a_table_are_ignored_and_said(desk: Desk) 
     checked = desk.check(write_csv("a,P,Q,R,C,,,", "b,P,Q,R,C,, ,,,", "c,P,Q,R,C", ",,,,,,,", ",,,,", header=header))
     assert desk.texts(checked, "external_id") == ["a", "b", "c"]
     assert "Columns without a name at the end" in desk.warnings(checked)
-    assert "Blank lines are skipped (2: line 5, 6)" in desk.warnings(checked)
+    assert "Blank lines are skipped (2 times: lines 5, 6)" in desk.warnings(checked)
     refusal = desk.refuse(write_csv("a,P,Q,R,C,,,", "b,P,Q,R,C,,x,", header=header))
     assert [(each.line, each.reason) for each in refusal.problems] == [(3, "too many cells: 7 instead of 5")]
 
@@ -404,7 +404,7 @@ def test_lines_that_differ_by_space_or_composition_are_two_rows(desk: Desk) -> N
 def test_texts_of_spaces_are_kept_with_a_warning(desk: Desk) -> None:
     checked = desk.check(write_csv(f"a,P,Q,R,{' ' * 1_000_000}", "b,P,Q,R,\u3000"))
     assert [len(text) for text in desk.texts(checked, "text")] == [1_000_000, 1]
-    assert "only spaces (2: line 2, 3)" in desk.warnings(checked)
+    assert "only spaces (2 times: lines 2, 3)" in desk.warnings(checked)
     assert "line 2, column “question”: is empty" in desk.reason(write_csv("a,P, \u3000,R,C"))
 
 
@@ -412,7 +412,7 @@ def test_a_preview_shows_the_columns_though_rows_cannot_be_read(desk: Desk) -> N
     path = desk.put(write_csv(ROW, "b,P", "c,P,Q,R,C", "d,P"))
     look = preview(path=path, name="a.csv")
     assert [row[0] for row in look.rows] == ["a", "c"]
-    assert [str(each) for each in look.warnings] == ["Too few cells: 2 instead of 5 (2: line 3, 5)."]
+    assert [str(each) for each in look.warnings] == ["Too few cells: 2 instead of 5 (2 times: lines 3, 5)."]
 
 
 def test_the_preview_shows_columns_mapping_rows_and_warnings(desk: Desk) -> None:

@@ -222,14 +222,14 @@ def test_a_cause_is_said_once_with_its_count_in_the_order_of_lines(desk: Desk) -
         (2_146, "id", 1, (2_146,)),
     ]
     assert (refusal.total, refusal.n_hidden, len(refusal.rows)) == (2_144, 0, 2_144)
-    assert "line 3, 4, 5, 6, 7, … (2,142 times), column “candidate”: is empty" in refusal.message
+    assert "lines 3, 4, 5, 6, 7, … (2,142 times), column “candidate”: is empty" in refusal.message
 
 
 def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) -> None:
     checked = desk.check(write_csv("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
     assert desk.texts(checked, "text", "references") == ["R1", "R2"]
     assert desk.texts(checked, "position", "references") == ["0", "1"]
-    assert "merged (1: line 3)" in desk.warnings(checked)
+    assert "merged (line 3)" in desk.warnings(checked)
 
 
 def test_a_question_has_as_many_references_as_a_list_may_have(desk: Desk) -> None:
@@ -417,9 +417,9 @@ def test_traces_of_a_spreadsheet_and_markup_are_said_with_their_lines(desk: Desk
     )
     checked = desk.check(write_csv(*(f"c{n},P,Q,R,{text}" for n, text in enumerate(texts))))
     said = desk.warnings(checked)
-    assert "such as #NAME? (3: line 2, 6, 10)" in said
-    assert "starts like a formula, such as =A1. It is imported as text and not calculated (1: line 3)" in said
-    assert "contains markup, such as <b> or &amp;. It is shown as written (2: line 4, 5)" in said
+    assert "such as #NAME? (3 times: lines 2, 6, 10)" in said
+    assert "starts like a formula, such as =A1. It is imported as text and not calculated (line 3)" in said
+    assert "contains markup, such as <b> or &amp;. It is shown as written (2 times: lines 4, 5)" in said
     assert desk.texts(checked, "text") == list(texts), "They are imported as they are."
 
 
@@ -477,12 +477,12 @@ def test_a_title_above_the_names_of_the_columns_is_explained(desk: Desk) -> None
         shown = preview(path=desk.put(text), name="answers.csv", options=Options(delimiter=comma)).warnings
         assert [str(each) for each in shown] == [
             f"The table has one column; {hint}.",
-            "Too many cells: 3 instead of 1 (2: line 2, 3).",
+            "Too many cells: 3 instead of 1 (2 times: lines 2, 3).",
         ]
     assert hint not in str(desk.refuse("question;reference;candidate\nQ;R;C\n", delimiter=",").problems[-1])
 
 
 def test_a_row_without_the_passage_that_others_have_is_warned_of(desk: Desk) -> None:
     checked = desk.check("passage,question,reference,candidate\nP,Q,R,C1\n,Q,R,C2\n")
-    assert "A row has no passage, so its question is shown without one (1: line 3)." in desk.warnings(checked)
+    assert "A row has no passage, so its question is shown without one (line 3)." in desk.warnings(checked)
     assert "has no passage" not in desk.warnings(desk.check("question,reference,candidate\nQ,R,C\n"))

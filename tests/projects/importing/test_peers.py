@@ -152,7 +152,7 @@ def test_rows_are_skipped_one_by_one_where_lines_do_not_tell_them_apart(desk: De
     assert [row["line"] for row in checked.spool.rows("judgments")] == ["2", "3", "5", "6"]
     assert checked.report.skipped == {"wrong_rows": 2}
     (cause,) = checked.report.skipped_rows
-    assert str(cause).startswith("row 1, 4 (2 times)")
+    assert str(cause).startswith("rows 1, 4 (2 times)")
     # Only the beginning of a file tells whether lines are enough.
     many = [{"id": str(n), "responses": [response("r1", 3)]} for n in range(200)]
     with pytest.raises(FileRefused) as caught:
