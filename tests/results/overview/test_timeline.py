@@ -64,19 +64,19 @@ def test_stage_by_stage_with_pace(
     Assignment.objects.filter(hit__batch=full[0]).update(opened_at=timezone.now() - timedelta(hours=4))
     Assignment.objects.filter(hit__batch=trial).update(submitted_at=timezone.now() - timedelta(hours=30))
     first, second = read_stages(client_of(manager), priceless)
-    assert (first["Stage"], first["Assignments submitted"], first["HITs completed"], first["Pace"]) == (
+    assert (first["Stage"], first["Assignments submitted"], first["HITs completed"], first["Status"]) == (
         *("Trial", "100 % 2 of 2", "2 of 2"),
         "complete",
     )
     assert (second["Stage"], second["Assignments submitted"], second["HITs completed"]) == (
         *("Full collection", "50 % 2 of 4", "2 of 4"),
     )
-    assert second["Pace"] == "2 in 4.0 hours 4.0 hours left at this pace"
-    assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Pace"}
+    assert second["Status"] == "2 in 4.0 hours 4.0 hours left at this pace"
+    assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Status"}
     # The only annotator has rated this HIT, so that no one can take it again.
     Hit.objects.filter(batch=full[0], places_done=1).update(places_wanted=2, places_open=1)
     second = read_stages(client_of(manager), priceless)[1]
-    assert second["Pace"] == "2 in 4.0 hours 4.0 hours left at this pace, without what no one can take"
+    assert second["Status"] == "2 in 4.0 hours 4.0 hours left at this pace, without what no one can take"
 
 
 def test_nothing_came_in_for_a_day(project: Project, annotator: Membership) -> None:
@@ -110,7 +110,7 @@ def test_money_by_stage_is_for_managers(
         "Stage",
         "Assignments submitted",
         "HITs completed",
-        "Pace",
+        "Status",
     }
 
 
@@ -193,4 +193,4 @@ def test_the_qualification_is_a_stage_once_its_test_is_open(
             )
     (row,) = read_stages(client_of(manager), project)
     assert (row["Stage"], row["Assignments submitted"]) == ("Qualification", "2 of 3 people passed")
-    assert row["Pace"] == "open"
+    assert row["Status"] == "open"
