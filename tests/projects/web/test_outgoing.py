@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from projects.web.outgoing import HTTPS_PORT, Response, TooLarge, exchange
+from projects.web.outgoing import Response, TooLarge, exchange
 
 HOST = "hooks.example.org"
 SENT = b"What happened"
@@ -90,7 +90,7 @@ def ask(plug: socket.socket, monkeypatch: pytest.MonkeyPatch, *, host: str = HOS
         return exchange(
             "POST",
             host=host,
-            port=HTTPS_PORT,
+            port=443,
             path="/x?y=1",
             is_https=True,
             address=at[0],
