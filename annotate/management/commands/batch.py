@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from annotate.batches import judgments_wanted, lifecycle
@@ -46,8 +46,7 @@ class Command(ProjectCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["act"] == "judgments" and options["judgments"] is None:
-            self.create_parser("manage.py", "batch").error("the action judgments requires --judgments K")
+        _check_use(options)
         batch = _fetch(self.project(options), options["number"])
         answer: dict[str, Any] = {"batch": batch.number, "name": batch.name}
         # One transaction: a new number of judgments is undone if the act that follows it is refused.
@@ -59,10 +58,21 @@ class Command(ProjectCommand):
                 lifecycle.change_short_hit_pay(batch=batch, actor=None, is_prorated=is_prorated)
             if not options["dry_run"]:
                 _act(batch, options)
-        if options["act"] == "delete":
+        if options["act"] == "delete" and not options["dry_run"]:
             self.answer({**answer, "state": "deleted"})
             return
         self.answer({**answer, **describe_progress(batch)})
+
+
+def _check_use(options: dict[str, Any]) -> None:
+    """Refuse options that would be silently ignored without a new number of judgments."""
+    if options["judgments"] is not None:
+        return
+    if options["act"] == "judgments":
+        raise CommandError("The action judgments requires --judgments K.", returncode=2)
+    for option in ("hits", "reopen", "dry_run"):
+        if options[option]:
+            raise CommandError(f"--{option.replace('_', '-')} requires --judgments K.", returncode=2)
 
 
 @snapshot()

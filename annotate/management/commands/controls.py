@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls import pool
@@ -40,6 +40,9 @@ class Command(ProjectCommand):
             numbers.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        given = {name: options[name] for name in NUMBERS if options[name] is not None}
+        if given and options["act"] != "plan":
+            raise CommandError(f"--{next(iter(given)).replace('_', '-')} requires the action plan.", returncode=2)
         project = self.project(options)
         batch = Batch.objects.filter(project=project, number=options["batch"]).first()
         if batch is None:
@@ -47,7 +50,6 @@ class Command(ProjectCommand):
         answer: dict[str, Any] = {"batch": batch.number}
         match options["act"]:
             case "plan":
-                given = {name: options[name] for name in NUMBERS if options[name] is not None}
                 plan = replace(ControlPlan.read(batch.control_plan), **given)
                 answer["is_cut_anew"] = pool.set_plan(batch=batch, actor=None, plan=plan)
             case "make":

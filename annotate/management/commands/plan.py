@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.batches.costs import describe_cost
 from annotate.models import Batch, OverlapPlan
@@ -38,6 +38,8 @@ class Command(ProjectCommand):
         parser.add_argument("--why", default="", help="reason for opening before the trial is closed")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["open"] and not options["start"]:
+            raise CommandError("--open requires --start.", returncode=2)
         project = self.project(options)
         plan = _find_plan(project, options["number"])
         # Without a plan, MOCHA's is only shown; --start stores it.

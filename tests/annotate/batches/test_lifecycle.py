@@ -419,3 +419,29 @@ def test_the_command_does_what_the_buttons_do(batch: Batch) -> None:
 def test_the_command_deletes_a_draft(batch: Batch) -> None:
     assert run("1", "delete")["state"] == "deleted"
     assert not Batch.objects.exists()
+
+
+@pytest.mark.parametrize("act", ["delete", "open"])
+def test_a_dry_run_of_the_command_changes_nothing_and_says_so(batch: Batch, act: str) -> None:
+    answer = run("1", act, "--judgments", "3", "--short-hits", "item", "--dry-run")
+    assert (answer["state"], answer["judgments_per_candidate"], answer["places_added"]) == ("draft", 2, 3)
+    batch.refresh_from_db()
+    assert (batch.state, batch.judgments, batch.is_pay_prorated) == ("draft", 2, False)
+
+
+def test_the_command_reopens_a_batch_that_gets_more_judgments(batch: Batch) -> None:
+    run("1", "open")
+    run("1", "close")
+    assert run("1", "judgments", "--judgments", "3", "--why", "Too few")["state"] == "closed"
+    assert run("1", "judgments", "--judgments", "4", "--reopen", "--why", "Too few")["state"] == "open"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("judgments",), ("delete", "--dry-run"), ("--reopen",), ("--hits", "1-2"), ("--short-hits", "item", "--dry-run")],
+)
+def test_what_the_command_would_pass_over_is_wrong_use(batch: Batch, arguments: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError, match="requires --judgments K") as wrong:
+        run("1", *arguments)
+    assert wrong.value.returncode == 2
+    assert Batch.objects.get().state == "draft"

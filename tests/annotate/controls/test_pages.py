@@ -2,7 +2,7 @@ import json
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotate.batches.control_plan import ControlPlan
@@ -297,8 +297,15 @@ def test_the_command_plans_makes_accepts_and_shows(project: Project) -> None:
     make_places(project)
     batch = make_batch(project, is_open=False)
     assert run(project, batch, "plan", "--known-per-hit", "1", "--degraded-per-hit", "0.5")["is_cut_anew"] is True
-    made = run(project, batch, "make")["made"]
-    assert run(project, batch, "accept")["accepted"] == made
+    generated = run(project, batch, "make")
+    assert (generated["not_degraded"], "degradable" in generated) == (0, False)
+    assert run(project, batch, "accept")["accepted"] == generated["made"]
     shown = run(project, batch)
+    assert shown["plan"] == {**shown["plan"], "known_per_hit": 1, "degraded_per_hit": 0.5}  # type: ignore[dict-item]
     assert shown["pool"]["known_answer"]["in_use"] > 0  # type: ignore[index]
     assert [row["words"] for row in shown["degradable"]] == [1, 3, 8]  # type: ignore[attr-defined]
+    with pytest.raises(CommandError, match="--known-per-hit requires the action plan") as wrong:
+        run(project, batch, "make", "--known-per-hit", "2")
+    assert wrong.value.returncode == 2
+    with pytest.raises(CommandError, match="no batch 9"):
+        call_command("controls", project=project.slug, batch=9)

@@ -287,7 +287,10 @@ def test_average_lengths_by_dataset_and_split(project: Project, client: Client) 
     assert shown("riddles") == []
     out = io.StringIO()
     call_command("data_table", "--project", "bridges", "--lengths", "words", stdout=out)
-    assert out.getvalue().splitlines()[3].split() == ["towns", "all", "2.5", "2.0", "2.0", "3.0"]
+    lines = out.getvalue().splitlines()
+    assert lines[3].split() == ["towns", "all", "2.5", "2.0", "2.0", "3.0"]
+    assert lines[4].split()[:2] == ["渡口", "none"]
+    assert lines[0].index("passage") + len("passage") == lines[3].index("2.5") + 3, "numbers end below their heading"
     as_json = io.StringIO()
     call_command("data_table", "--project", "bridges", "--lengths", "words", "--json", stdout=as_json)
     assert orjson.loads(as_json.getvalue())["lengths"][0]["characters"]["passage"] == 13

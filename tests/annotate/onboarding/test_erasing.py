@@ -279,14 +279,20 @@ def test_the_command_says_first_what_it_would_delete(
     batch: Batch, person: User, annotator: Membership, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rate(annotator)
+    factories.make_user("zoe")
     call_command("erase_account", person.username, "--dry-run")
-    assert annotator.pseudonym in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert annotator.pseudonym in shown
+    assert "is erased: False" in shown
     assert User.objects.filter(pk=person.pk).exists()
     call_command("erase_account", person.username, "--remove-work", "--json")
-    assert '"n_hits": 1' in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert '"n_hits": 1' in shown
+    assert '"is_erased": true' in shown
     assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
-    with pytest.raises((CommandError, SystemExit)):
+    with pytest.raises(CommandError, match="No user"):
         call_command("erase_account", person.username)
+    assert User.objects.filter(username="zoe").exists()
 
 
 def test_the_command_refuses_an_only_owner_at_once(owner: Membership, project: Project) -> None:

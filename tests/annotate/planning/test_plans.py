@@ -15,7 +15,7 @@ from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Item, Judgment, OverlapPlan
 from annotate.planning import plans
 from annotate.planning.coverage import fetch_coverage
-from annotate.planning.overlap import Rule
+from annotate.planning.overlap import MOCHA, Rule
 from annotate.planning.plans import Started, change_plan, create_plan, start_plan
 from annotate.work import serving, submitting
 from measures.rubric import Scale, ScaleKind
@@ -382,6 +382,9 @@ def test_the_command_prints_the_plan_and_starts_it(project: Project) -> None:
 
     output = run()
     assert (output["plan"], output["judgments"], output["hits"], output["assignments"]) == (None, 20, 2, 5)
+    with pytest.raises(CommandError, match="--open requires --start") as wrong:
+        run("--open")
+    assert wrong.value.returncode == 2
     assert not OverlapPlan.objects.exists()
     made = run("--start", "--open")
     assert [each["judgments_each"] for each in made["made"]] == [3, 2]
@@ -389,6 +392,10 @@ def test_the_command_prints_the_plan_and_starts_it(project: Project) -> None:
     assert OverlapPlan.objects.count() == 1
     raised = run("--rule", "*", "*", "4", "--start")
     assert raised["places_added"] == 3
+    shown = run()
+    assert (shown["plan"], shown["assignments"]) == (1, 0)
+    create_plan(project=project, actor=None, name="Another", rules=MOCHA)
+    assert [run(*which)["plan"] for which in ((), ("--number", "1"))] == [2, 1]
     with pytest.raises(CommandError, match="no plan 7"):
         run("--number", "7")
     with pytest.raises(CommandError, match="not a number"):
