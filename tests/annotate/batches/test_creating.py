@@ -395,6 +395,28 @@ def test_the_command_names_annotators_and_says_the_plan(project: Project, annota
     assert Batch.objects.get().named_annotators.get().annotator == annotator
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stored"),
+    [
+        ((), {"requires_qualification": True, "is_pay_prorated": False, "must_read_to_end": True, "order": "breadth"}),
+        (("--unqualified", "--short-hits", "item"), {"requires_qualification": False, "is_pay_prorated": True}),
+        (("--short-hits", "hit"), {"is_pay_prorated": False}),
+        (("--rate-unread", "--presentation", "one"), {"must_read_to_end": False, "presentation": "one"}),
+        (("--order", "depth", "--priority", "3", "--time-limit", "9"), {"order": "depth", "priority": 3}),
+        (("--fee-share", "0.2", "--max-share", "0.5"), {"fee_share": 0.2, "max_share": 0.5}),
+        (("--max-hits", "4", "--max-hits-per-day", "2"), {"max_hits_per_annotator": 4, "max_hits_per_day": 2}),
+        (("--cents-per-hit", "7", "--cents-per-item", "3"), {"cents_per_hit": 7, "cents_per_item": 3}),
+    ],
+)
+def test_each_option_of_the_command_is_stored(
+    project: Project, annotator: Membership, arguments: tuple[str, ...], stored: dict[str, Any]
+) -> None:
+    make_corpus(project, n_candidates=2)
+    run("--judgments", "1", *arguments)
+    batch = Batch.objects.get()
+    assert {name: getattr(batch, name) for name in stored} == stored
+
+
 def test_repeated_options_of_the_command_add_up(project: Project, annotator: Membership) -> None:
     for name in ("one", "two", "three"):
         make_corpus(project, name=name)

@@ -22,6 +22,27 @@ JUDGMENTS = ["import_judgments", "x.csv"]
         (["split_passages", "--shares", "train=1,dev=-1"], "must be greater than zero"),
         (["batch", "1", "--hits", "one"], "“one” is not a number"),
         (["batch", "1", "--hits", "9-1"], "“9-1” is not a range"),
+        (["batch", "1", "explode"], "invalid choice: 'explode'"),
+        (["controls", "plan"], "the following arguments are required: --batch"),
+        (["controls", "--batch", "1", "explode"], "invalid choice: 'explode'"),
+        (["plan", "--trial", "sometimes"], "invalid choice: 'sometimes'"),
+        (["standing", "anna", "warn"], "the following arguments are required: --why"),
+        (["import_candidates", "x.csv", "--dataset-kind", "poem"], "invalid choice: 'poem'"),
+        (["import_candidates", "x.csv", "--drop-equal", "nearly"], "invalid choice: 'nearly'"),
+        (["import_candidates", "x.csv", "--second-reference-below", "half"], "invalid float value: 'half'"),
+        *(
+            (["create_batch", *each], sentence)
+            for each, sentence in (
+                (["--questions", "yes-no=many"], "“yes-no=many” is not valid"),
+                (["--questions", "yes-no=²"], "“yes-no=²” is not valid"),
+                (["--sample", "0"], "a number of candidates, or “all”"),
+                (["--sample", "²"], "a number of candidates, or “all”"),
+                (["--trial", "sometimes"], "invalid choice: 'sometimes'"),
+                (["--order", "sideways"], "invalid choice: 'sideways'"),
+                (["--fee-share", "half"], "invalid float value: 'half'"),
+                (["--max-hits", "some"], "invalid int value: 'some'"),
+            )
+        ),
     ],
 )
 def test_an_option_that_cannot_be_read_is_wrong_use(arguments: list[str], sentence: str, capsys: Any) -> None:

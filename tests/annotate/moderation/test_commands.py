@@ -17,6 +17,7 @@ from annotate.moderation.members import Exclusion, ExclusionScope
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, rate
+from tests.factories import make_project
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +126,9 @@ def test_whoever_is_not_there_is_refused(batch: Batch, annotator: Membership) ->
         run("standing", "a-nobody22", "remove", "--why", "Poor.")
     with pytest.raises(CommandError, match="no batch 99999"):
         run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", "batch:99999")
+    elsewhere = Batch.objects.create(project=make_project("elsewhere"), rubric=batch.rubric, number=7, name="7")
+    with pytest.raises(CommandError, match="no batch 7"):
+        run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", f"batch:{elsewhere.number}")
 
 
 def test_work_is_approved_by_command(batch: Batch, annotator: Membership) -> None:
@@ -160,6 +164,7 @@ def test_a_number_of_days_that_is_none_approves_nothing(batch: Batch, annotator:
     for options in ((), ("--dry-run",)):
         with pytest.raises(CommandError, match="number of days"):
             run("approve", "--older-than", days, *options)
+    assert run("approve", "--older-than", "36500", "--dry-run")["assignments_waiting"] == 0
     work.refresh_from_db()
     assert work.state == "submitted"
 

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from annotate.models import LedgerEntry, Payment
 from projects.models import LogEntry, Membership
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
+from tests.factories import make_membership
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +26,11 @@ def run(*arguments: str) -> str:
 def test_balances_are_shown_as_text_and_as_json(annotator: Membership) -> None:
     submitted(annotator, paid_batch(annotator.project), seconds=600)
     earn(annotator, 1_000, is_approved=True)
+    earn(make_membership(annotator.project, pseudonym="zz-last"), 20, is_approved=True)
     text = run()
+    assert len({len(line) for line in text.splitlines()}) == 1, "the columns are aligned"
+    assert text.splitlines()[2].endswith("too little time")
+    assert [line.split()[0] for line in text.splitlines()[2:]] == ["zz-last", "total"]
     assert [line.split() for line in text.splitlines()][1] == [
         *(annotator.pseudonym, "1", "0", "$0.40", "$10.00", "$0.00", "$2.40"),
     ]
@@ -63,7 +68,9 @@ def test_a_payment_writes_its_file(manager: Membership, annotator: Membership, t
     [
         (("--pay",), 2),
         (("--pay", "--by", "mara"), 2),
+        (("--pay", "--output", "x.csv"), 2),
         (("--output", "x.csv"), 2),
+        (("--by", "mara"), 2),
         (("--pay", "--by", "nobody", "--output", "x.csv"), 1),
         (("--pay", "--by", "anna", "--output", "x.csv"), 1),
         (("--pay", "--by", "mara", "--output", "no/such/folder/x.csv"), 1),

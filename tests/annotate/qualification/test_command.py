@@ -4,6 +4,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from annotate.models import QualificationTest
+from annotate.moderation import members
 from projects.models import Membership, Project
 from tests.annotate.qualification.factories import take
 from tests.results.judged_batches import answer as ask
@@ -21,6 +22,8 @@ def test_a_test_from_a_file_is_opened_shown_and_closed(project: Project, annotat
     take(annotator, n_right=3)
     shown = ask("qualification", "--project", project.slug)
     assert (shown["attempts_graded"], shown["attempts_passed"], shown["qualified"]) == (1, 1, 1)
+    members.suspend(target=annotator, actor=None, why="Spam.")
+    assert ask("qualification", "--project", project.slug)["qualified"] == 0
     first = shown["by_item"][0]
     assert (first["n"], first["right_share"], first["discrimination"]) == (1, 1.0, None)
     assert first["discrimination_undefined"] == "fewer than three ratings"
