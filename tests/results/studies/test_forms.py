@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from annotate.frames.stages import Stage
+from annotate.models import Batch
 from projects.errors import Refused
 from projects.models import Passage, Project
 from results.models import MetricRun
@@ -51,6 +52,14 @@ def test_what_is_left_out_has_its_default(judged: Project, runs: list[MetricRun]
     assert zero.is_valid(), zero.errors
     assert (zero.read_seed(), zero.settings().least_judgments, zero.settings().batch) == (0, 3, 1)
     assert zero.settings().is_blind_only
+
+
+def test_the_stage_is_chosen_where_there_is_a_trial(judged: Project, runs: list[MetricRun]) -> None:
+    Batch.objects.update(kind="trial")
+    for given, stage in (({}, Stage.TRIAL), ({"stage": "full"}, Stage.FULL), ({"stage": "all"}, Stage.ALL)):
+        form = fill_in(judged, CORRELATION, given)
+        assert form.is_valid()
+        assert form.settings().stage == stage
 
 
 def test_a_draft_is_not_offered(judged: Project, runs: list[MetricRun]) -> None:
