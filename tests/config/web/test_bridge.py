@@ -13,7 +13,7 @@ import pytest
 
 from config.web import bridge, spills
 from config.web.bridge import Bridge
-from config.web.environ import Environ, make_environ
+from config.web.environ import Environ, FileBody, make_environ
 from config.web.replies import MEMORY_BYTES
 from projects.web.body_questions import QUESTION
 
@@ -350,14 +350,32 @@ def test_no_body_where_none_belongs(serve: Callable[..., None]) -> None:
 
 
 def test_the_environ_is_that_of_wsgi() -> None:
-    scope = {**Client().scope, "headers": [(b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"x_forwarded_for", b"forged")]}
+    twice = [(b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"accept", b"text/html"), (b"accept", b"text/csv")]
+    scope = {**Client().scope, "headers": [*twice, (b"x_forwarded_for", b"forged")]}
     environ = make_environ(scope)
     assert environ["PATH_INFO"].encode("latin-1") == "/café/".encode() + b"\xff"
     assert environ["QUERY_STRING"] == "a=%20"
-    assert environ["HTTP_COOKIE"] == "a=1;b=2"
+    assert (environ["HTTP_COOKIE"], environ["HTTP_ACCEPT"]) == ("a=1;b=2", "text/html,text/csv")
     assert "HTTP_X_FORWARDED_FOR" not in environ
     assert (environ["REMOTE_ADDR"], environ["SERVER_PORT"], environ["wsgi.url_scheme"]) == ("::1", "8000", "http")
     assert make_environ({**scope, "client": None, "server": ("/run/concord.sock", None)})["REMOTE_ADDR"] == ""
+    bare = {name: value for name, value in scope.items() if name not in {"raw_path", "server", "client"}}
+    plain = make_environ({**bare, "path": "/café/"})
+    assert plain["PATH_INFO"].encode("latin-1") == "/café/".encode()
+    assert (plain["REMOTE_ADDR"], plain["SERVER_NAME"], plain["SERVER_PORT"]) == ("", "localhost", "0")
+    flags = [plain[f"wsgi.{name}"] for name in ("version", "multithread", "multiprocess", "run_once")]
+    assert flags == [(1, 0), True, True, False]
     assert make_environ(scope, "/caf")["PATH_INFO"] == environ["PATH_INFO"]
     assert make_environ({**scope, "raw_path": b"/concord/desk/"}, "/concord")["PATH_INFO"] == "/desk/"
     assert make_environ({**scope, "raw_path": b"/concord"}, "/concord")["PATH_INFO"] == "/"
+
+
+def test_the_body_of_a_file_ends_with_it_and_closes_it() -> None:
+    file = BytesIO(LARGE)
+    body = FileBody(file, 1_000)
+    assert body.read(3) == LARGE[:3]
+    pieces = list(body)
+    assert (b"".join(pieces), {len(each) for each in pieces[:-1]}) == (LARGE[3:], {1_000})
+    body.close()
+    assert file.closed
+    FileBody(iter([])).close()  # not everything that is read can be closed
