@@ -1,7 +1,8 @@
 import pytest
 
 from annotate.models import ProlificStudy
-from annotate.prolific.forms import StudyForm
+from annotate.prolific import submissions
+from annotate.prolific.forms import LimitForm, RejectForm, StudyForm
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,12 @@ def test_filters_are_shown_as_they_were_typed_or_stored() -> None:
     assert StudyForm()["filters"].value() == "[]"
     stored = ProlificStudy(pk=1, reward_cents=100, filters=[{"filter_id": "ü"}])
     assert StudyForm(instance=stored)["filters"].value() == '[{"filter_id": "ü"}]'
+
+
+def test_a_limit_and_a_rejection_are_within_what_the_platform_takes() -> None:
+    assert all(LimitForm({"most_places": n}).is_valid() for n in (1, 10_000))
+    assert all(list(LimitForm({"most_places": n}).errors) == ["most_places"] for n in (0, 10_001, ""))
+    category, message = next(iter(submissions.CATEGORIES)), "x" * submissions.MOST_MESSAGE
+    assert RejectForm({"category": category, "message": message}).is_valid()
+    assert list(RejectForm({"category": "", "message": message}).errors) == ["category"]
+    assert list(RejectForm({"category": category, "message": f"{message}x"}).errors) == ["message"]
