@@ -121,7 +121,7 @@ def test_a_large_body_waits_for_the_site(serve: Callable[..., None]) -> None:
     def ask(environ: Environ, start: Start) -> list[bytes]:
         if question := environ.get(QUESTION):
             assert environ["wsgi.input"].read() == b""
-            question.most_bytes = {"yes": 1_000, "no": None}[environ["HTTP_ANSWER"]]
+            question.most_bytes = {"yes": 1_000, "no": None, "all": MEMORY_BYTES + 5}[environ["HTTP_ANSWER"]]
             start("403 Forbidden", [])
             return [b"no"]
         return echo(environ, start)
@@ -131,7 +131,10 @@ def test_a_large_body_waits_for_the_site(serve: Callable[..., None]) -> None:
     refused = Client(list(body), answer="no", **{"content-length": "600"})
     unknown = Client(list(body), answer="no", **{"transfer-encoding": "chunked"})
     endless = Client([b"x" * 60] * 50, answer="yes", **{"transfer-encoding": "chunked"})
-    serve(ask, welcome, refused, unknown, endless)
+    long = [b"x" * MEMORY_BYTES, b"y" * 5]
+    spilled = Client(long, answer="all", **{"content-length": str(MEMORY_BYTES + 5)})
+    serve(ask, welcome, refused, unknown, endless, spilled)
+    assert spilled.content == b"".join(long)
     assert welcome.content == b"".join(body)
     assert [(each.status, each.content) for each in (refused, unknown)] == [(403, b"no")] * 2
     assert (b"connection", b"close") in refused.sent[0]["headers"]
