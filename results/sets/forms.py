@@ -61,7 +61,6 @@ class SetForm(FacetsForm):
     controls = forms.BooleanField(
         label="Include control ratings in z-score normalisation",
         required=False,
-        initial=True,
         help_text="Only affects z scores. Control items never get a score.",
     )
     authors = forms.CharField(
@@ -84,7 +83,6 @@ class SetForm(FacetsForm):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.project = project
         self.criteria_in_use = criteria_in_use(project)
         self.defaults = freezing.default_settings(project)
         # The project's own settings are ticked at first, and hold where a field is left out.

@@ -40,6 +40,7 @@ def test_what_is_left_out_has_its_default(project: Project, defaults: Settings) 
     assert (found.with_texts, found.with_comments, found.with_surveys, found.controls_in_z) == (False,) * 4
     assert read(project, authors="", licence="", languages="").authors == ()
     shown = {name: SetForm(project)[name].value() for name in ("authors", "licence", "languages", "gold")}
+    assert (SetForm(project)["texts"].value(), SetForm(project)["controls"].value()) == (True, defaults.controls_in_z)
     assert shown == {"authors": "Ada Lovelace", "licence": "CC-BY-4.0", "languages": "de", "gold": "median"}
 
 
@@ -72,7 +73,7 @@ def test_a_choice_is_offered_where_there_is_one(project: Project, rated: list[Ca
     assert list(SetForm(project, {"batches": [str(draft.number)]}).errors) == ["batches"]
     Batch.objects.filter(number=1).update(kind="trial")
     assert SetForm(project, {"stage": "all"}).fields.keys() - always == {"batches", "stage"}
-    assert read(project, stage="all").stage == "all"
+    assert (read(project, stage="all").stage, read(project).stage) == ("all", "full")
 
 
 def test_a_set_that_is_frozen_and_not_retired_replaces_another(
