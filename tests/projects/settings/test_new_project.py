@@ -14,6 +14,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.rubric import rubrics
 from projects.settings import lifecycle
+from projects.settings.forms import NewProjectForm
 from tests.factories import make_consent, make_membership, make_project, make_rubric, make_user
 from tests.people import SignIn
 
@@ -60,6 +61,14 @@ def test_an_empty_address_is_made_from_the_name(client: Client, name: str, slug:
     # The same name again gets the next free address, also one that a deleted project keeps.
     Project.objects.filter(slug=slug).update(deleted_at="2026-01-01T00:00:00Z")
     assert create(client, name=name).slug == f"{slug}-2"
+
+
+def test_a_wrong_address_is_marked_and_nobody_is_offered_a_copy_of_nothing(creator: User) -> None:
+    fine = {"name": "Narrative QA", "slug": "narrative"}
+    assert NewProjectForm(creator, fine).is_valid()
+    assert all(list(NewProjectForm(creator, {**fine, "slug": slug}).errors) == ["slug"] for slug in ("x", "A b", "-qa"))
+    assert list(NewProjectForm(creator, {**fine, "name": "x" * 121}).errors) == ["name"]
+    assert [group for group, _choices in NewProjectForm(creator).fields["start"].choices] == ["Templates"]  # type: ignore[attr-defined]
 
 
 def test_a_template_brings_its_rubric_and_instructions(client: Client) -> None:
