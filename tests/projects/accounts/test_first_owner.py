@@ -46,6 +46,20 @@ def test_a_fresh_site_offers_its_first_account_once(client: Client) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("site", "shown"), [("https://rate.example.org", f"at https://rate.example.org{PAGE}\n"), ("", f"Open {PAGE} on")]
+)
+def test_the_command_names_the_whole_address_where_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], site: str, shown: str
+) -> None:
+    monkeypatch.setattr(settings, "SITE_URL", site)
+    call_command("first_owner")
+    assert shown in capsys.readouterr().out
+    call_command("reset_link", make_user("olga").username)
+    assert ("prepend the address" in capsys.readouterr().out) is not site.startswith("http")
+
+
+@pytest.mark.django_db
 def test_without_the_code_nobody_is_local_enough(client: Client) -> None:
     for number in range(settings.AXES_FAILURE_LIMIT):
         # The loopback proves nothing behind a proxy, and a header that anyone can send even less.
