@@ -48,9 +48,10 @@ def exchange(
 
     def cut() -> None:
         is_late.set()
-        # Wakes a read that a slow sender keeps alive byte by byte, which no timeout of single reads would end.
+        # Wakes a read that a slow sender keeps alive byte by byte, which no timeout of single reads would end. Not by
+        # the method of a TLS socket: it forgets the key first, and what is sent at this moment would go out readable.
         try:
-            sock.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
         except OSError:
             sock.close()
 
