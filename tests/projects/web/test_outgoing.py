@@ -5,6 +5,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -134,4 +135,23 @@ def test_a_handshake_that_nobody_answers_ends_in_time(plug: socket.socket, monke
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         ask(plug, monkeypatch, seconds=0.05)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.usefixtures("trusted")
+def test_an_answer_that_comes_byte_by_byte_ends_in_time(
+    certificate: Path, plug: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Listener):
+        def answer(self) -> None:
+            with suppress(OSError), self.context.wrap_socket(self.plug.accept()[0], server_side=True) as wire:
+                while True:
+                    wire.sendall(b"H")
+                    time.sleep(0.05)
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(Slow(certificate, plug).answer)
+        with pytest.raises(TimeoutError):
+            ask(plug, monkeypatch, seconds=1.0)
     assert time.monotonic() - began < 10
