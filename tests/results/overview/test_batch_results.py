@@ -24,6 +24,7 @@ def test_the_page_shows_alpha_the_worst_items_and_comments_on_them(
     trial: Batch, project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     worst = Judgment.objects.get(value=5)
+    assert worst.candidate is not None
     Remark.objects.create(assignment=worst.assignment, item=worst.item, comment="Is a half right?", is_flagged=True)
     address = reverse("results:batch-results", args=[project.slug, trial.number])
     response = client_of(researcher).get(address)
