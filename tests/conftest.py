@@ -62,11 +62,17 @@ __all__ = [
 ]
 
 SCALE = int(os.environ.get("SCALE", "1"))
+LONGEST_ID = 300
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Look for unreachable objects twice at the end instead of five times: each takes a process a second."""
     config.stash[gc_collect_iterations_key] = 2
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name a long value by its length: the ids of all tests go from process to process, and into the log."""
+    return f"{argname}-of-{len(val)}" if isinstance(val, str | bytes) and len(val) > LONGEST_ID else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before the groups are read
