@@ -16,6 +16,7 @@ from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from projects.people.members import find_owner
+from projects.web.keyed_forms import find_made_before
 from results.models import Study
 from results.reports.reports import has_many_judgments
 from results.scope.gold_settings import LARGEST_SEED, MOST_RESAMPLES
@@ -72,18 +73,36 @@ def request_study(
 
 
 def request_each(
-    *, project: Project, actor: Membership, kind: str, settings: Sequence[Settings], seed: int, name: str = ""
+    *,
+    project: Project,
+    actor: Membership,
+    kind: str,
+    settings: Sequence[Settings],
+    seed: int,
+    name: str = "",
+    newest: str = "",
 ) -> list[Study]:
-    """Queue an evaluation for each of these settings, or none: with several, the splits are added to the names."""
+    """Queue an evaluation for each of these settings, or none: with several, the splits are added to the names.
+
+    Returns those that the same form has queued before, if it is sent twice: `newest` is what its page had.
+    """
     title = " ".join(name.split()) or str(find_kind(kind).title)
     names = [title if len(settings) == 1 else f"{title}, {', '.join(each.splits)}"[:NAME_LENGTH] for each in settings]
     for each in settings:
         check_data(project, kind, each)
     with transaction.atomic():
-        return [
+        studies = [
             request_study(project=project, actor=actor, kind=kind, settings=each, seed=seed, name=own)
             for each, own in zip(settings, names, strict=True)
         ]
+        alike = ["kind", "settings", "seed", "name", "requested_by"]
+        before = [find_made_before(study, newest=newest, alike=alike) for study in studies]
+        # Who has cancelled one, or seen it fail, and goes back to its form means another one.
+        found = [study for study in before if study and (study.is_live or study.state == State.DONE)]
+        if len(found) == len(studies):
+            transaction.set_rollback(True)
+            return found
+    return studies
 
 
 def check_data(project: Project, kind: str, settings: Settings) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,7 +17,7 @@ from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.tables.responses import answer_table
-from projects.web.keyed_forms import find_made_before, find_newest
+from projects.web.keyed_forms import find_newest
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from projects.web.typed_texts import read_typed
@@ -29,7 +28,6 @@ from results.studies import causes, comparison, presentation, running
 from results.studies.forms import StudyForm
 from results.studies.freshness import find_outdated, is_outdated
 from results.studies.kinds import KINDS
-from results.studies.kinds.kind import Kind
 
 
 @requires(Right.READ)
@@ -58,7 +56,15 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, "results/studies/new.html", context)
     if form.is_valid():
         with refusals(request, form):
-            studies = _request(request, project, kind, form)
+            studies = running.request_each(
+                project=project,
+                actor=request.membership,
+                kind=kind.name,
+                settings=form.list_settings(),
+                seed=form.read_seed(),
+                name=form.cleaned_data["name"],
+                newest=request.POST.get("newest", ""),
+            )
             if humans := form.cleaned_data.get("humans"):
                 keep_choice(project=project, actor=request.membership, choice=humans)
             if len(studies) == 1:
@@ -67,27 +73,6 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
             numbers = urlencode({"first": studies[0].number, "second": studies[1].number})
             return redirect(f"{reverse('results:study-compare', args=[project.slug])}?{numbers}")
     return render(request, "results/studies/new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
-def _request(request: ProjectRequest, project: Project, kind: Kind, form: StudyForm) -> list[Study]:
-    """Queue the evaluations of a form, and return them: those that it queued before, if it is sent twice."""
-    with transaction.atomic():
-        studies = running.request_each(
-            project=project,
-            actor=request.membership,
-            kind=kind.name,
-            settings=form.list_settings(),
-            seed=form.read_seed(),
-            name=form.cleaned_data["name"],
-        )
-        newest, alike = request.POST.get("newest", ""), ["kind", "settings", "seed", "name", "requested_by"]
-        before = [find_made_before(study, newest=newest, alike=alike) for study in studies]
-        # Who has cancelled one, or seen it fail, and goes back to its form means another one.
-        found = [study for study in before if study and (study.is_live or study.state == Study.State.DONE)]
-        if len(found) == len(studies):
-            transaction.set_rollback(True)
-            return found
-    return studies
 
 
 @requires(Right.READ)

@@ -3,9 +3,11 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from projects.models import LogEntry, Membership, Passage, Project
@@ -153,6 +155,23 @@ def test_a_form_of_a_new_evaluation_that_is_sent_twice_is_one(
     assert Study.objects.count() == 5
     Study.objects.update(state=Study.State.CANCELLED)
     assert ask(client, runs, "significance", each_split="on", newest=newest)["Location"] != made
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_form_asks_for_is_checked_as_of_one_moment(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others write meanwhile, and the check compares what several statements have read."""
+    seen = []
+
+    def note(*args: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW transaction_isolation")
+            seen.append(cursor.fetchone()[0])
+
+    monkeypatch.setitem(KINDS, "significance", replace(KINDS["significance"], check=note))
+    assert ask(client_of(researcher), runs, "significance").status_code == 302
+    assert seen == ["repeatable read"]
 
 
 def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
