@@ -21,6 +21,7 @@ from urllib3.exceptions import HTTPError
 
 from projects.accounts.single_sign_on import make_key
 from projects.web.links import absolute_url
+from projects.web.outgoing import run_within
 
 logger = logging.getLogger(__name__)
 
@@ -135,6 +136,12 @@ class ProviderSession(Session):
 
     def request(self, *args: Any, **options: Any) -> Response:
         seconds = settings.SOCIALACCOUNT_REQUESTS_TIMEOUT
+        try:
+            return run_within(seconds, lambda: self._ask(seconds, *args, **options))
+        except TimeoutError as error:
+            raise Timeout("The provider does not answer in time.") from error
+
+    def _ask(self, seconds: float, *args: Any, **options: Any) -> Response:
         ends_at = time.monotonic() + seconds
         options |= {"timeout": seconds, "stream": True, "allow_redirects": False}
         with super().request(*args, **options) as response:
@@ -212,7 +219,8 @@ def make_address(request: HttpRequest, *, process: str, target: str = "", user_p
         response = provider.redirect(
             request, process=process, next_url=target or None, data={"user": user_pk}, auth_params=asked
         )
-    except (RequestException, OAuth2Error, ValueError):
+    except (RequestException, OAuth2Error, ValueError) as error:
+        _log_failure(error)
         return None
     return response.url if isinstance(response, HttpResponseRedirect) else None
 
@@ -225,9 +233,14 @@ def answer_callback(request: HttpRequest) -> HttpResponse | None:
     try:
         answer: HttpResponse = OAuth2CallbackView.adapter_view(Adapter(request))(request)
     except (RequestException, OAuth2Error) as error:
-        logger.warning("Single sign-on failed: the provider's configuration cannot be read (%s)", type(error).__name__)
+        _log_failure(error)
         return None
     return answer
+
+
+def _log_failure(error: Exception) -> None:
+    # The error may quote what the provider sent.
+    logger.warning("Single sign-on failed: the provider's configuration cannot be read (%s)", type(error).__name__)
 
 
 def is_recent(claims: dict[str, Any]) -> bool:

@@ -5,10 +5,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 HTTPS_PORT = 443
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,23 @@ class Response:
 
 class TooLarge(ValueError):
     """The answer is longer than asked for."""
+
+
+def run_within(seconds: float, act: Callable[[], Result]) -> Result:
+    """Return what `act` returns, or raise what it raises. Raises TimeoutError when the time is over.
+
+    For what has no time limit of its own. Its thread is then left to itself, and may still wait for long.
+    """
+    answer: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(act())
+        except BaseException as error:  # noqa: BLE001
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name="outgoing", daemon=True).start()
+    return answer.result(timeout=seconds)
 
 
 def exchange(

@@ -2,16 +2,14 @@
 
 import ipaddress
 import socket
-import threading
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from projects.errors import Refused
 from projects.web.links import is_loopback
+from projects.web.outgoing import run_within
 
 LONGEST = 500
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
@@ -71,35 +69,20 @@ def resolve(target: Target, *, seconds: float) -> str:
     """Return the IP address to connect to, which has been checked.
 
     The connection has to use this very address: a second look-up could lead elsewhere. Raises NotAllowed if the host
-    has no address, or one that is not public, and if no name server tells it in time.
+    has no address, or one that is not public, or if no name server answers in time.
     """
     try:
-        found = _look_up(target, seconds)
+        # A look-up asks each name server several times, for several seconds each.
+        found = run_within(
+            seconds,
+            lambda: socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP),
+        )
     except (OSError, UnicodeError) as unknown:  # the latter for a name that is too long
         raise NotAllowed from unknown
     addresses = [str(each[4][0]) for each in found]
     if not addresses or not (is_allowed_host(target.host) or all(map(is_public, addresses))):
         raise NotAllowed
     return addresses[0]
-
-
-def _look_up(target: Target, seconds: float) -> list[Any]:
-    """Return what the name servers tell. Raises TimeoutError when the time is over.
-
-    A look-up has no time limit of its own: it asks each name server several times, for several seconds each.
-    """
-    answer: Future[list[Any]] = Future()
-
-    def ask() -> None:
-        try:
-            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-        except (OSError, UnicodeError) as error:
-            answer.set_exception(error)
-        else:
-            answer.set_result(found)
-
-    threading.Thread(target=ask, name="look-up", daemon=True).start()
-    return answer.result(timeout=seconds)
 
 
 def is_public(text: str) -> bool:

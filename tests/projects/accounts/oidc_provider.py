@@ -33,6 +33,8 @@ class Provider:
         self.is_up = True
         self.padding: Callable[[], Iterable[bytes]] = tuple
         """Blank space before its answers, which JSON allows."""
+        self.hesitation: Callable[[], Iterable[bytes]] = tuple
+        """Parts of a header before its own."""
         self.elsewhere = ""
         """Where its token endpoint sends others on, if anywhere."""
         self.codes: dict[str, dict[str, str]] = {}
@@ -113,8 +115,11 @@ def provider() -> Iterator[Provider]:
         def _answer(self, body: dict[str, Any] | None) -> None:
             self.send_response(200 if body is not None and found.is_up else 400 if found.is_up else 503)
             self.send_header("Content-Type", "application/json")
-            self.end_headers()
             try:
+                self.flush_headers()
+                for part in found.hesitation():
+                    self.wfile.write(part)
+                self.end_headers()
                 for part in found.padding():
                     self.wfile.write(part)
             except OSError:

@@ -171,15 +171,21 @@ def test_no_token_but_one_for_this_sign_in_is_believed(idp: Provider, alice: Use
     assert [error.id for error in check_settings()] == ["concord.E009"]
 
 
-def test_a_provider_that_never_ends_is_given_up(idp: Provider, alice: User, settings: Settings) -> None:
+def test_a_provider_that_never_ends_is_given_up(
+    idp: Provider, alice: User, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     single_sign_on.link(user=alice, uid="7", email="")
-    settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = 1
     n_sent: list[int] = []
 
     def drip() -> Iterator[bytes]:
         for _n in range(60):
             time.sleep(0.1)
             yield b" "
+
+    def drip_header() -> Iterator[bytes]:
+        yield b"X-Patience:"
+        yield from drip()
+        yield b"\r\n"
 
     def pour() -> Iterator[bytes]:
         for _n in range(300):
@@ -193,18 +199,24 @@ def test_a_provider_that_never_ends_is_given_up(idp: Provider, alice: User, sett
     def nest() -> Iterator[bytes]:
         yield b"[" * 200_000
 
-    for padding in (drip, pour, vanish, nest):
-        idp.padding = tuple
+    for seconds, hesitation, padding in (
+        (0.3, drip_header, tuple),
+        (0.3, tuple, drip),
+        (5, tuple, pour),
+        (5, tuple, vanish),
+        (5, tuple, nest),
+    ):
         client = Client()
         address = idp.sign_in(leave(client))
-        idp.padding = padding
+        settings.SOCIALACCOUNT_REQUESTS_TIMEOUT, idp.hesitation, idp.padding = seconds, hesitation, padding
         began = time.monotonic()
         assert client.get(address).status_code == 400, padding
         assert Client().post(START).status_code == 502, padding
         assert time.monotonic() - began < 5, padding
+        settings.SOCIALACCOUNT_REQUESTS_TIMEOUT, idp.hesitation, idp.padding = 5, tuple, tuple
     assert sum(n_sent) < 100_000_000
+    assert caplog.text.count("Single sign-on failed") == 10, "Of each of both requests the log says why."
     # What is secret goes to the address that the provider names, and to no other.
-    idp.padding = tuple
     with provider() as another:
         another.codes, idp.elsewhere = idp.codes, f"{another.url}/token"
         assert come_back(Client(), idp).status_code == 400
