@@ -17,6 +17,7 @@ from results.models import JudgmentSet
 from results.sets import archive, citing, freezing, parquet, readme, retiring
 from results.sets.building import SET
 from results.sets.cards import CROISSANT
+from results.sets.depositing import read_json
 from results.sets.readme import README
 from results.sets.settings import Settings
 
@@ -129,15 +130,17 @@ def push(
 
 def _name_replaced(judgment_set: JudgmentSet, path: Path, repository: str, *, replaces_others: bool) -> str:
     """Return which set a push replaces, by its `set.json`; empty for the same set. Raises Refused for a foreign one."""
+    # Projects of two sites may have one address, so that neither this nor the number tells whose set it is.
     try:
         about = orjson.loads(path.read_bytes())
         slug, number = str(about["project"]["slug"]), int(about["set"]["number"])
     except (ValueError, LookupError, TypeError):
         raise Refused(f"{repository} holds something other than a judgment set. Choose another name.") from None
-    is_of_project = slug == judgment_set.project.slug
+    own = judgment_set.project.judgment_sets.filter(number=number).first()
+    is_of_project = own is not None and read_json(own, SET) == about
     if is_of_project and number == judgment_set.number:
         return ""
-    name = f"judgment set {number}" if is_of_project else f"judgment set {number} of the project “{slug}”"
+    name = f"judgment set {number}" if is_of_project else f"judgment set {number} of another project, “{slug}”"
     if not replaces_others and not (is_of_project and number < judgment_set.number):
         raise Refused(f"{repository} holds {name}. Choose another name, or add --replace to write over it.")
     return name

@@ -1,6 +1,7 @@
 """`manage.py publish`: the folder, the push to a Hub on this machine, and what is refused before and during it."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -152,9 +153,14 @@ def test_a_set_is_written_over_another_only_on_request(
     assert isinstance(about, bytes)
     there["set.json"] = about.replace(b'"slug": "bridges"', b'"slug": "tunnels"')
     assert there["set.json"] != about
-    assert "holds judgment set 1 of the project “tunnels”. Choose another name, or add --replace" in refuse(*second)
+    assert "judgment set 1 of another project, “tunnels”. Choose another name, or add --replace" in refuse(*second)
     assert there["set.json"] != about, "nothing is written"
-    assert answer(*second, "--replace")["replaced"] == "judgment set 1 of the project “tunnels”"
+    assert answer(*second, "--replace")["replaced"] == "judgment set 1 of another project, “tunnels”"
+    # Another site may have a project of this address, with sets of these numbers.
+    for number in (1, 2):
+        elsewhere = {**json.loads(about), "set": {"number": number, "name": "First"}, "url": "https://x.example.org"}
+        there["set.json"] = json.dumps(elsewhere).encode()
+        assert "of another project, “bridges”. Choose" in refuse(*second)
     there["set.json"] = b"[]"
     assert "holds something other than a judgment set" in refuse(*second, "--replace")
     assert "--replace needs --to-hub" in refuse(*ASKED, "--to-folder", "a", "--replace")
