@@ -176,6 +176,8 @@ def test_one_preview_makes_one_batch(project: Project, manager: Membership, clie
     assert "This trial takes every candidate" in body(client, url("batch-new"), trial, sample="200")
     assert "This trial takes every candidate" not in body(client, url("batch-new"), trial, sample="3")
     assert "This trial has 1 passage. With fewer than 20" in condense(body(client, url("batch-new"), trial, sample="3"))
+    assert "set a larger sample" in body(client, url("batch-new"), trial, sample="3")
+    assert "set a larger sample" not in body(client, url("batch-new"), trial, sample="200"), "there is none"
     assert "With fewer than 20" not in body(client, url("batch-new"), CHOICE)
     others = {**CHOICE, "hit_size": "7"}
     assert "a draft, has the same" not in body(client, url("batch-new"), others)
