@@ -22,7 +22,9 @@ PAIR_NOT_HIGHER = (
     "excluded from metric accuracy."
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
-NO_ANSWER = "is empty; remove the row or write a text such as “(no answer)” or “(no question)”"
+NO_ANSWER = (
+    "is empty; remove the row, or write a text such as “(no answer)”, or “(no question)” where systems write questions"
+)
 NO_SCORES = (
     "The file has no scores to import as judgments: no list of scores, as under metadata.scores in MOCHA's format, "
     "and no column with one annotator's scores. A mean score alone is kept as metadata."

@@ -1,5 +1,7 @@
 """Rows of a file that can't be imported: named with their lines, skipped, or replaced by a corrected file."""
 
+import csv
+
 import pytest
 
 from annotate.models import Import
@@ -79,7 +81,7 @@ def test_wrong_rows_can_be_skipped_and_are_listed_and_counted(pages: Pages, proj
     assert listed["Content-Disposition"].endswith('skipped.csv"')
     lines = b"".join(listed.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert lines[0].startswith("line,what_is_wrong,")
-    assert [line.split(",")[:2] for line in lines[1:]] == [
+    assert [row[:2] for row in csv.reader(lines[1:])] == [
         ["5", f"candidate: {NO_ANSWER}"],
         ["7", "question: is empty"],
         ["10", "question: is empty"],
