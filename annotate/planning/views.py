@@ -185,7 +185,7 @@ def _describe_started(started: Started, *, opened: bool) -> str:
 def _render_form(
     request: ProjectRequest, project: Project, form: PlanForm, plan: OverlapPlan | None = None
 ) -> HttpResponse:
-    context = {"form": form, "plan": plan, "newest": find_newest(project, OverlapPlan)}
+    context = {"form": form, "plan": plan, "newest": None if plan else find_newest(project, OverlapPlan)}
     return render(request, "annotate/planning/edit.html", context, status=choose_status(form))
 
 

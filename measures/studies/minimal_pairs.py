@@ -90,8 +90,8 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
     ----------
     first, second : array_like of float, shape (n,)
         The scores of the better and the worse candidate of each pair, unrounded, because rounding would add ties.
-        Scores that rounding errors of floats alone part are equal (`measures.rounding.LAST_DIGITS`). NaN is a missing
-        score.
+        Scores that differ by rounding errors of floats alone are equal (`measures.rounding.LAST_DIGITS`). NaN is a
+        missing score.
 
     Returns
     -------

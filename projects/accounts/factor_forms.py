@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from projects.accounts.passkeys import LONGEST_ANSWER
 from projects.models import User
 
 CODE_ATTRS = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
@@ -34,7 +35,7 @@ class PasskeyForm(forms.Form):
     name = forms.CharField(
         label=_("Name"), max_length=60, help_text=_("To recognise it later, for example “laptop” or “phone”.")
     )
-    credential = forms.CharField(max_length=20_000, widget=forms.HiddenInput, required=False)
+    credential = forms.CharField(max_length=LONGEST_ANSWER, widget=forms.HiddenInput, required=False)
 
 
 class ConfirmForm(forms.Form):

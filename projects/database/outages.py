@@ -11,7 +11,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether database or disk can't do it now: the one is down, overloaded or moved, the other full."""
+    """Return whether database or disk can't do it now: the one is down, overloaded or moved, the other unwritable."""
     if isinstance(error, InternalError):
         return getattr(error.__cause__, "pgcode", "") == READ_ONLY_SQL_TRANSACTION
     return is_disk_unwritable(error) or isinstance(error, OperationalError | InterfaceError)

@@ -10,7 +10,7 @@ memory and time, because a small file may need gigabytes::
     checked.spool.discard()                                    # when it was written or cancelled
 
 Both raise `FileRefused` (a `Refused`) and nothing else about the file: `.problems` (at most 100, each
-with `.line`, `.column`, `.reason`), `.total`, `.offers` (options that may help: `delimiter`, `encoding`), `.as_dict()`.
+with `.line`, `.column`, `.reason`), `.total`, `.offers` (options that may help, such as `encoding`), `.as_dict()`.
 For a judgments file pass `kind=Kind.JUDGMENTS`; its columns of judgments are `Options.criteria`
 (`CriterionColumn.parse("correctness_1to5=correctness:1-5")`).
 
