@@ -105,7 +105,8 @@ class DelimitedReader(Reader):
         for line in iterate_lines(self._stream, self.limits):
             n = n + len(line) if pending else len(line)
             if n > most:
-                raise Broken(f"the row is longer than {most:,} characters", line=self._next_line())
+                problem = f"the row is longer than {most:,} characters"
+                raise _explain_long(problem, self._next_line(), n_lines=len(pending) + 1)
             pending.append(line)
             yield line
 
@@ -121,15 +122,13 @@ class DelimitedReader(Reader):
     def _explain(self, error: csv.Error, start: int) -> Broken:
         reason = str(error)
         if "field larger" in reason:
-            return Broken(
-                f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB or its quotation mark is never closed",
-                line=start,
-            )
+            large = f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB or its quotation mark is never closed"
+            return _explain_long(large, start, n_lines=len(self._pending))
         opened = start + self._line_of_open_quote()
         if "unexpected end" in reason:
-            return _explain_quote("is never closed", opened)
+            return _explain_quote("the quotation mark opened here is never closed", opened)
         if "expected after" in reason:
-            return _explain_quote("is closed in the middle of a cell", opened)
+            return _explain_quote("the quotation mark opened here is closed in the middle of a cell", opened)
         return Broken(f"the row cannot be read: {reason}", line=start)
 
     def _line_of_open_quote(self) -> int:
@@ -157,7 +156,12 @@ class DelimitedReader(Reader):
         return opened
 
 
+def _explain_long(problem: str, line: int, *, n_lines: int) -> Broken:
+    # Only within quotation marks does a row have several lines.
+    return _explain_quote(problem, line) if n_lines > 1 else Broken(problem, line=line)
+
+
 def _explain_quote(problem: str, line: int) -> Broken:
     # Many TSV files of the field are written without quoting.
     advice = "if quotation marks don’t enclose the cells of this file, read them as ordinary characters"
-    return Broken(f"the quotation mark opened here {problem}; {advice}", line=line, offers={"quotes": ("none",)})
+    return Broken(f"{problem}; {advice}", line=line, offers={"quotes": ("none",)})

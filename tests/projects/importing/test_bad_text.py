@@ -181,6 +181,15 @@ def test_quotes_that_enclose_no_cells_can_be_read_as_characters(desk: Desk) -> N
     assert desk.texts(checked, "text") == ['"P" it is', '"never closed', 'say "hm"']
 
 
+def test_quotes_that_swallow_the_rest_of_a_large_file_can_be_read_as_characters(desk: Desk) -> None:
+    rows = ['Who?\tP\t"Nobody came', *(f"When {n}?\tP\t{'at nine ' * 100}" for n in range(1_500))]
+    refusal = desk.refuse("\n".join(["question\treference\tcandidate", *rows]), "answers.tsv")
+    assert refusal.offers == {"quotes": ("none",)}
+    assert "line 2: a cell is larger than 1,024 kB or its quotation mark is never closed; if" in str(refusal)
+    long = "Who?\tP\t" + "x" * (1 << 20)
+    assert desk.refuse(f"question\treference\tcandidate\n{long}x", "answers.tsv").offers == {}
+
+
 def test_quotes_and_line_ends_inside_cells_are_kept(desk: Desk) -> None:
     checked = desk.check(HEADER.encode() + b'a,P,Q,R,ab"c"d\r\nb,P,Q,R,"say ""hm"""\nc,P,Q,R,"x\r\ny\nz\r"\n')
     assert desk.texts(checked, "text") == ['ab"c"d', 'say "hm"', "x\r\ny\nz\r"]
