@@ -159,7 +159,7 @@ def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | Non
     if isinstance(known, Undefined):
         return None
     good, poor = _lowered(limits.known_good, limits.known_poor, crowd.known)
-    message = f"{known.n_yes} of {known.n} known answers were correct ({_name_good(good, limits.known_good)})."
+    message = f"{known.n_yes} of {known.n} known answers were correct ({_name_good(limits.known_good, crowd.known)})."
     return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, message)
 
 
@@ -169,7 +169,7 @@ def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | 
         return None
     good, poor = _lowered(limits.degraded_good, limits.degraded_poor, crowd.degraded)
     lower = f"{degraded.n_lower} of {degraded.n} degraded answers were scored below their originals"
-    message = f"{lower} ({_name_good(good, limits.degraded_good)})."
+    message = f"{lower} ({_name_good(limits.degraded_good, crowd.degraded)})."
     return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, message)
 
 
@@ -339,10 +339,10 @@ def _lowered(good: float, poor: float, typical: float | None) -> tuple[float, fl
     return lowered, lowered * poor / good
 
 
-def _name_good(good: float, threshold: float) -> str:
+def _name_good(threshold: float, typical: float | None) -> str:
     """Return what the share is compared with: the threshold, or the others where they are below it."""
     named = f"good threshold: {_percent(threshold)}"
-    return named if good == threshold else f"{named}; others: {_percent(good)}"
+    return named if typical is None or typical >= threshold else f"{named}; others: {_percent(typical)}"
 
 
 def _percent(share: float) -> str:

@@ -49,6 +49,9 @@ def test_the_message_names_the_threshold_and_the_others_where_they_are_below_it(
     assert found.message == "1 of 30 known answers were correct (good threshold: 80 %)."
     (found,) = find(figures, replace(TYPICAL, known=0.31), DEFAULTS)
     assert found.message == "1 of 30 known answers were correct (good threshold: 80 %; others: 31 %)."
+    none = Figures(known_answers=compute_share(0, 300, nothing=""))
+    (found,) = find(none, replace(TYPICAL, known=0.02), DEFAULTS)
+    assert found.message.endswith("(good threshold: 80 %; others: 2 %).")
 
 
 def test_where_everybody_misses_the_known_answers_nobody_is_found() -> None:
