@@ -31,8 +31,8 @@ from tests.deploy import poolers
 from tests.factories import make_membership
 from tests.people import SignIn
 from tests.processes import wait_until
+from tests.projects.jobs.making import make_job
 from tests.projects.jobs.slow_job import writes
-from tests.projects.jobs.test_jobs import make_job
 from tests.raw_http import RADIO
 
 pytestmark = [pytest.mark.race, pytest.mark.django_db(transaction=True)]

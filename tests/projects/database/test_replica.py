@@ -20,8 +20,8 @@ from projects.errors import Refused
 from projects.jobs import running
 from projects.models import Membership, Project, User
 from tests.people import SignIn
+from tests.projects.jobs.making import make_job
 from tests.projects.jobs.slow_job import writes
-from tests.projects.jobs.test_jobs import make_job
 
 READ_ONLY = "-c default_transaction_read_only=on"
 """What tells the replica of these tests apart: it is the same database."""

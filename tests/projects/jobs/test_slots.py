@@ -18,8 +18,8 @@ from projects.models import Membership, Pulse
 from projects.webhooks import delivering
 from results.models import JudgmentSet, MetricRun, ScoreFile, Study
 from tests.processes import wait_until
+from tests.projects.jobs.making import make_job
 from tests.projects.jobs.slow_job import writes
-from tests.projects.jobs.test_jobs import make_job
 
 ALL = (DEFAULT_QUEUE, LONG_QUEUE, SCORING_QUEUE)
 State = Import.State
