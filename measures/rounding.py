@@ -67,6 +67,32 @@ def differ(ordered: Floats, *, within: float | Floats = 0.0, relative: float = L
     return apart
 
 
+def are_equal(first: Floats, second: Floats, *, relative: float = LAST_DIGITS) -> npt.NDArray[np.bool_]:
+    """Tell which scores of two columns are equal up to rounding.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (n,)
+        Infinite scores are equal to themselves alone, NaN to nothing.
+    relative : float
+        The largest difference of equal scores, as a share of the larger of the two.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> are_equal(np.array([0.1 + 0.2, 0.3, np.inf]), np.array([0.3, 0.2, np.inf])).tolist()
+    [True, False, True]
+    """
+    size = np.maximum(np.abs(first), np.abs(second))
+    with np.errstate(invalid="ignore"):  # a difference of infinite scores
+        is_close = np.isfinite(size) & (np.abs(first - second) <= relative * size)
+    equal: npt.NDArray[np.bool_] = (first == second) | is_close
+    return equal
+
+
 def merge_ties(values: Floats, *, within: float | Floats = 0.0, relative: float = LAST_DIGITS) -> Floats:
     """Give scores that are equal up to rounding one value, the middle one of theirs.
 

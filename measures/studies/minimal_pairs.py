@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from measures.bootstrap import Interval
 from measures.outcome import Undefined
-from measures.rounding import LAST_DIGITS
+from measures.rounding import are_equal
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,8 +90,7 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
     ----------
     first, second : array_like of float, shape (n,)
         The scores of the better and the worse candidate of each pair, unrounded, because rounding would add ties.
-        Scores that differ by rounding errors of floats alone are equal (`measures.rounding.LAST_DIGITS`). NaN is a
-        missing score.
+        Scores that differ by rounding errors of floats alone are equal. NaN is a missing score.
 
     Returns
     -------
@@ -115,10 +114,7 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape or one.ndim != 1:
         raise ValueError("Each pair needs two scores, in two columns of the same length.")
-    size = np.maximum(np.abs(one), np.abs(other))
-    with np.errstate(invalid="ignore"):  # a difference of infinite scores
-        is_tied = (one == other) | (np.isfinite(size) & (np.abs(one - other) <= LAST_DIGITS * size))
-    outcomes: Floats = np.where(is_tied, TIE, np.where(one > other, HIGHER, LOWER))
+    outcomes: Floats = np.where(are_equal(one, other), TIE, np.where(one > other, HIGHER, LOWER))
     outcomes[np.isnan(one) | np.isnan(other)] = np.nan
     return outcomes
 
