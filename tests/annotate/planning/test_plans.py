@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.urls import reverse
 
 from annotate.batches import lifecycle
@@ -275,23 +276,26 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
 
 
+def open_new(client: Client, address: str) -> dict[str, str]:
+    """What a filled form of a new plan sends."""
+    newest = client.get(address).context["newest"]
+    return {"name": "Ours", "judgments0": "3", "judgments1": "2", "newest": newest}
+
+
 @pytest.mark.django_db
 def test_a_form_of_a_new_plan_that_is_sent_twice_is_one_plan(
     project: Project, manager: Membership, client_of: SignIn
 ) -> None:
     fill(project)
     client, address = client_of(manager), reverse("annotate:plan-new", args=[project.slug])
-
-    def open_form() -> dict[str, str]:
-        newest = client.get(address).context["newest"]
-        return {"name": "Ours", "judgments0": "3", "judgments1": "2", "newest": newest}
-
-    sent = open_form()
+    sent = open_new(client, address)
     made = client.post(address, sent)
     assert client.post(address, sent)["Location"] == made["Location"]
     assert OverlapPlan.objects.count() == 1
     assert client.post(address, {**sent, "judgments1": "4"})["Location"] != made["Location"]
-    assert client.post(address, open_form())["Location"] != made["Location"], "the same plan, made on purpose"
+    assert client.post(address, open_new(client, address))["Location"] != made["Location"], (
+        "the same plan, made on purpose"
+    )
     assert client.post(address, {**sent, "newest": "x"}).status_code == 302
     assert OverlapPlan.objects.count() == LogEntry.objects.filter(act="make plan").count() == 4
 
@@ -303,7 +307,7 @@ def test_a_form_of_a_new_plan_that_is_sent_twice_at_once_is_one_plan(
 ) -> None:
     fill(project)
     client, address = client_of(manager), reverse("annotate:plan-new", args=[project.slug])
-    sent = {"name": "Ours", "judgments0": "3", "judgments1": "2", "newest": client.get(address).context["newest"]}
+    sent = open_new(client, address)
     assert len(set(all_at_once(lambda _: client.post(address, sent)["Location"], range(3)))) == 1
     assert OverlapPlan.objects.count() == 1
 
