@@ -151,8 +151,7 @@ def find_only_owned(user: User) -> Project | None:
     """Return a project whose only owner the person is, or None; nobody signs in to a disabled account."""
     owned = user.memberships.filter(role=Membership.Role.OWNER, project__deleted_at=None).select_related("project")
     for member in owned.order_by("pk"):
-        owners = member.project.memberships.active().filter(role=Membership.Role.OWNER, user__is_active=True)
-        if not owners.exclude(user=user).exists():
+        if not member.project.memberships.able_owners().exclude(user=user).exists():
             return member.project
     return None
 

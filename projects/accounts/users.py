@@ -68,7 +68,7 @@ def set_active(*, user: User, is_active: bool) -> bool:
 
 def list_ownerless_projects(user: User) -> list[Project]:
     """Return the projects that this user owns and where no owner can act, since their accounts are disabled."""
-    able = Membership.objects.active().filter(project=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True)
+    able = Membership.objects.able_owners().filter(project=OuterRef("pk"))
     owned = Project.objects.filter(deleted_at=None, memberships__user=user, memberships__role=Membership.Role.OWNER)
     return list(owned.exclude(Exists(able)).order_by("slug"))
 

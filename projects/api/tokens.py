@@ -136,8 +136,8 @@ def count_use(token: ApiToken) -> None:
                FROM (SELECT id, coalesce(abs(extract(epoch FROM now() - minute_at)) > %(seconds)s, true) AS is_over
                      FROM projects_apitoken WHERE id = %(id)s FOR UPDATE) x
                WHERE t.id = x.id
-               RETURNING t.n_in_minute, extract(epoch FROM t.minute_at + %(minute)s::interval - now())""",
-            {"id": token.pk, "minute": f"{MINUTE.total_seconds()} seconds", "seconds": MINUTE.total_seconds()},
+               RETURNING t.n_in_minute, extract(epoch FROM t.minute_at - now()) + %(seconds)s""",
+            {"id": token.pk, "seconds": MINUTE.total_seconds()},
         )
         n_in_minute, wait_seconds = cursor.fetchone()
     if n_in_minute > settings.API_REQUESTS_PER_MINUTE:

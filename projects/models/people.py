@@ -178,6 +178,10 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
     def active(self) -> "MembershipQuerySet":
         return self.filter(standing=Membership.Standing.ACTIVE)
 
+    def able_owners(self) -> "MembershipQuerySet":
+        """Owners who can act: active in the project, with an account that is not disabled."""
+        return self.active().filter(role=Membership.Role.OWNER, user__is_active=True)
+
     def annotators(self) -> "MembershipQuerySet":
         return self.filter(is_annotator=True)
 

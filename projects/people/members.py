@@ -145,9 +145,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:
     # Two owners who demote each other at the same time cannot both succeed: the members' lock is held.
-    # Nobody signs in to a disabled account.
-    others = target.project.memberships.active().filter(role=Role.OWNER, user__is_active=True).exclude(pk=target.pk)
-    if not others.exists():
+    if not target.project.memberships.able_owners().exclude(pk=target.pk).exists():
         raise Refused(what)
 
 
@@ -169,12 +167,9 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
 
 def find_owner(project: Project, *, for_what: str) -> Membership:
     """Return the owner in whose name a command acts, the first of several who can act. Raises Refused without one."""
-    owner = project.memberships.active().filter(role=Role.OWNER, user__is_active=True).order_by("id").first()
+    owner = project.memberships.able_owners().order_by("id").first()
     if owner is None:
-        raise Refused(
-            f"The project has no active owner, in whose name {for_what}. "
-            "Enable an owner’s account, or make a member an owner, first."
-        )
+        raise Refused(f"The project has no active owner, in whose name {for_what}. Enable an owner’s account first.")
     return owner
 
 
