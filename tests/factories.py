@@ -8,6 +8,7 @@ from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.models import Batch, OverlapPlan
 from measures.rubric_presets import DEFAULT_PRESET
+from projects.identical_answers import mark_identical
 from projects.models import (
     Candidate,
     Consent,
@@ -147,6 +148,18 @@ def _candidate(question: Question, **over: Any) -> Candidate:
     number = next(_numbers)
     made = {"external_id": f"c{number}", "text": f"Candidate answer {number}", "source": "model-a", **over}
     return Candidate(dataset_id=question.dataset_id, question=question, **made)
+
+
+def make_identical_answers(project: Project) -> None:
+    """Two sources that agree on the first of two questions, in a project that rates identical answers once."""
+    Project.objects.filter(pk=project.pk).update(rates_identical_once=True)
+    project.rates_identical_once = True
+    passage = make_passage(make_dataset(project))
+    for name, texts in (("same", ("On the mat", "On the mat")), ("other", ("On the mat", "Under it"))):
+        question = make_question(passage, name)
+        for source, text in zip(("gpt", "span"), texts, strict=True):
+            make_candidates(question, external_id=f"{name}-{source}", source=source, text=text)
+    mark_identical(project)
 
 
 def make_plan(project: Project, number: int = 1) -> OverlapPlan:

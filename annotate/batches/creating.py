@@ -40,7 +40,8 @@ class BatchPlan:
     """The preview of a batch: its size and cost before it is created.
 
     `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count. `n_repeated`
-    candidates have the text of another one before them on the same question, as when two sources give one answer.
+    candidates have the text of another one before them on the same question, as when two sources give one answer;
+    `n_identical` are not in the batch for that reason, and have the ratings of one that is.
     """
 
     n_candidates: int
@@ -48,6 +49,7 @@ class BatchPlan:
     n_passages: int
     n_datasets: int
     n_repeated: int
+    n_identical: int
     n_in_other_batches: int
     n_left_out: int
     n_reused: int
@@ -78,6 +80,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Batch
         n_passages=len({row.passage for row in rows}),
         n_datasets=len({row.dataset for row in rows}),
         n_repeated=_count_repeated(candidates),
+        n_identical=_count_identical(candidates),
         n_in_other_batches=_count_in_batches(project, candidates),
         n_left_out=_count_left_out(project, selection, terms),
         n_reused=sum(row.n_reused for row in rows),
@@ -340,6 +343,18 @@ def _count_repeated(candidates: list[int]) -> int:
                    JOIN projects_candidate c ON c.id = chosen.id
                    GROUP BY c.question_id, hashtextextended(c.text, 0)
                ) AS each""",
+            [candidates],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _count_identical(candidates: list[int]) -> int:
+    """Return how many other candidates have the ratings of one of these."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)
+               JOIN projects_candidate c ON c.id = chosen.id
+               JOIN projects_candidate other ON other.question_id = c.question_id AND other.identical_to_id = c.id""",
             [candidates],
         )
         return int(cursor.fetchone()[0])

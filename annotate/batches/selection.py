@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
+from django.db.models import BooleanField, Exists, ExpressionWrapper, IntegerField, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.cutting import sample_passages
@@ -29,7 +29,7 @@ class Selection:
     `types` are question types, "" that of questions without one. `sample` draws whole passages, with the seed, up to
     about this many candidates; `questions` draws this many questions of each type it names, with all their candidates,
     and none of other types. Minimal pairs are excluded unless `with_pairs` or `only_pairs` is set; withdrawn candidates
-    always are.
+    always are, and so are those that have the ratings of an identical one, which is selected in their place.
     """
 
     datasets: tuple[str, ...] = ()
@@ -122,13 +122,17 @@ def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
 
 def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
     """Return all candidates of a selection, before a sample is drawn."""
-    candidates = Candidate.objects.judgeable_in(project)
+    candidates = Candidate.objects.to_rate_in(project)
     if selection.datasets:
         candidates = candidates.filter(dataset__name__in=selection.datasets)
     if selection.splits:
         candidates = candidates.filter(question__passage__split__in=selection.splits)
     if selection.sources:
-        candidates = candidates.filter(source__in=selection.sources)
+        # An answer that several sources gave is selected with any of them.
+        given = Candidate.objects.filter(
+            question=OuterRef("question"), identical_to=OuterRef("pk"), source__in=selection.sources
+        )
+        candidates = candidates.filter(Q(source__in=selection.sources) | Exists(given))
     if selection.types:
         candidates = candidates.filter(question__type__in=selection.types)
     is_of_pair = Q(pair_as_1__isnull=False) | Q(pair_as_2__isnull=False)

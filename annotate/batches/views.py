@@ -136,7 +136,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
             context |= {"plan": plan, "preview": _make_preview(project, form, plan)}
             context["same_draft"] = find_same_draft(project, selection, terms)
             is_trial = terms.kind == Batch.Kind.TRIAL
-            context["takes_all"] = is_trial and plan.n_candidates == Candidate.objects.judgeable_in(project).count()
+            context["takes_all"] = is_trial and plan.n_candidates == Candidate.objects.to_rate_in(project).count()
             context["few_passages"] = FEW_UNITS if is_trial and plan.n_passages < FEW_UNITS else 0
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY

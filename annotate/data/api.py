@@ -104,6 +104,11 @@ class CandidateSerializer(StrictSerializer):
     rank = serializers.IntegerField(allow_null=True)
     confidence = serializers.FloatField(allow_null=True)
     metadata = serializers.JSONField()
+    identical_to = serializers.CharField(
+        source="identical_to.external_id",
+        allow_null=True,
+        help_text="The candidate whose ratings this one has, where identical answers are rated once.",
+    )
     is_withdrawn = serializers.SerializerMethodField(help_text="Withdrawn itself, or with its passage.")
 
     def get_is_withdrawn(self, candidate: Candidate) -> bool:
@@ -193,6 +198,6 @@ class CandidateList(CorpusList):
 
         The answers that are judged, with their source.
         """
-        rows = Candidate.objects.in_project(self.project).select_related("dataset", "question__passage")
+        rows = Candidate.objects.in_project(self.project).select_related("dataset", "question__passage", "identical_to")
         rows = rows.defer("question__passage__text", "question__passage__documents")
         return render_page(request, self.filter(rows), CandidateSerializer, self.asked)

@@ -13,6 +13,7 @@ from annotate.places import Withdrawn
 from projects import access, log
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
+from projects.identical_answers import mark_identical
 from projects.models import Act, Candidate, Membership, Passage, Project
 
 
@@ -27,6 +28,8 @@ class WithdrawalPlan:
     n_judgments: int
     n_open: int
     """Assignments in which somebody is rating one of the candidates now."""
+    n_identical: int = 0
+    """Candidates that have the ratings of one of these and would have none; the first of each is to be rated then."""
 
 
 def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
@@ -37,7 +40,9 @@ def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
         cursor.execute(_OPEN, {"ids": list(candidate_ids)})
         (n_open,) = cursor.fetchone()
     judgments = Judgment.objects.filter(candidate__in=candidate_ids, is_counted=True).count()
-    return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments, n_open)
+    identical = Candidate.objects.filter(identical_to__in=candidate_ids, withdrawn_at=None)
+    n_identical = identical.exclude(pk__in=candidate_ids).count()
+    return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments, n_open, n_identical)
 
 
 def withdraw_candidate(*, project: Project, actor: Membership | None, candidate: Candidate, why: str) -> Withdrawn:
@@ -71,6 +76,8 @@ def _withdraw(
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
         if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
             raise Refused("This is already withdrawn.")
+        if isinstance(row, Candidate):
+            mark_identical(project, [row.question_id])
         done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
         after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
         log.record(project, actor, act, row, after=after, why=why.strip())

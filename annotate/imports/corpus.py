@@ -83,6 +83,12 @@ def write_corpus(cursor: Any, report: CheckReport, progress: ByteProgress) -> No
     progress.at(0.8)
 
 
+def list_questions(cursor: Any) -> list[int]:
+    """Return the ids of the questions in the file, once they are written."""
+    cursor.execute("SELECT id FROM staged_questions")
+    return [row[0] for row in cursor.fetchall()]
+
+
 def analyze_corpus(cursor: Any) -> None:
     """Update the planner's statistics: on a table that was never analysed, the queue's query once took 80 seconds."""
     cursor.execute(

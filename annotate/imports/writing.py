@@ -14,6 +14,7 @@ from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
+from projects.identical_answers import mark_identical
 from projects.importing import Checked, CheckReport, FileRefused, Kind, Options, isolated, save
 from projects.importing.skipping import SkippedRows
 from projects.models import Act, Membership, Project
@@ -153,11 +154,12 @@ def write(
     report = deepcopy(checked.report)
     with transaction.atomic():
         # The lock makes imports into one project run one after the other, so that none misses rows that another writes.
-        if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
+        locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if locked.deleted_at is not None:
             raise Refused("The project has been deleted.")
         refuse_if_imported(project, checked, job=job)
         progress = ByteProgress(checked.spool, on_progress)
-        batch = _write(project, checked, report, actor, progress)
+        batch = _write(locked, checked, report, actor, progress)
         job = _store_import(project, checked, report, actor, job, batch)
         log.record(project, actor, Act(f"import {checked.kind.value}"), job, after=_describe_for_log(report))
         progress.at(1.0)
@@ -189,6 +191,8 @@ def _write(
         if checked.kind == Kind.CANDIDATES:
             if not only_judgments:
                 corpus.write_corpus(cursor, report, progress)
+                if project.rates_identical_once:
+                    mark_identical(project, corpus.list_questions(cursor))
             corpus.analyze_corpus(cursor)
         if not report.judgments:
             return None

@@ -12,6 +12,7 @@ from annotate.models.conditions import (
     is_item,
     is_judgeable,
     is_marked_counted,
+    is_rated_itself,
     is_submitted,
     is_work,
     rates_here,
@@ -109,6 +110,20 @@ RULES = (
            SELECT j.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
            JOIN projects_passage p ON p.id = q.passage_id JOIN annotate_judgment j ON j.candidate_id = c.id
            WHERE NOT {is_judgeable("c", "p")} AND {is_counted("j")}""",
+    ),
+    Rule(
+        "identical_answers",
+        "A candidate that has the ratings of another has the same question and text; neither is withdrawn or of a "
+        "minimal pair, and the other is rated itself.",
+        "candidate",
+        f"""SELECT c.id FROM projects_candidate c LEFT JOIN projects_candidate other ON other.id = c.identical_to_id
+           WHERE NOT {is_rated_itself("c")} AND (
+               other.id IS NULL OR other.question_id <> c.question_id OR other.text <> c.text
+               OR NOT {is_rated_itself("other")} OR c.withdrawn_at IS NOT NULL OR other.withdrawn_at IS NOT NULL
+               OR EXISTS (SELECT FROM projects_minimalpair p WHERE p.candidate_1_id IN (c.id, other.id)
+                          AND p.question_id = c.question_id)
+               OR EXISTS (SELECT FROM projects_minimalpair p WHERE p.candidate_2_id IN (c.id, other.id)
+                          AND p.question_id = c.question_id))""",
     ),
     Rule(
         "one_open",

@@ -157,6 +157,11 @@ def is_judgeable(candidate: str, passage: str) -> str:
     return f"({_alias(candidate)}.withdrawn_at IS NULL AND {_alias(passage)}.withdrawn_at IS NULL)"
 
 
+def is_rated_itself(candidate: str) -> str:
+    """Return SQL: whether a candidate is rated itself, and does not have the ratings of an identical one."""
+    return f"{_alias(candidate)}.identical_to_id IS NULL"
+
+
 def is_judgeable_of_datasets(candidate: str) -> str:
     """Return SQL: whether a candidate of %(datasets)s may be judged, without a join with its question and passage.
 

@@ -4,7 +4,15 @@ from django.db import connection
 
 from annotate.batches.selection import Row
 from annotate.models import Batch
-from annotate.models.conditions import is_counted, is_in_use, is_item, is_judgeable, is_unused_trial, is_work
+from annotate.models.conditions import (
+    is_counted,
+    is_in_use,
+    is_item,
+    is_judgeable,
+    is_rated_itself,
+    is_unused_trial,
+    is_work,
+)
 from annotate.planning.overlap import Coverage, OpenHit
 from projects.models import Project, Rubric
 
@@ -14,9 +22,10 @@ _FITTING = """fitting AS (
         SELECT now.key, now.kind, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
 """SQL: the criteria with the same key and scale as one of the current rubric's."""
 
-# Each judgeable candidate with the judgments it has (`had`) and those under way (`coming`): places that are held, and
-# open ones as well if their batch still serves. In a closed batch, open places bring nothing, so what they would have
-# brought counts as missing. Minimal pairs are not part of a plan: they are judged only if a batch asks for them.
+# Each judgeable candidate that is rated itself, with the judgments it has (`had`) and those under way (`coming`):
+# places that are held, and open ones as well if their batch still serves. In a closed batch, open places bring
+# nothing, so what they would have brought counts as missing. Minimal pairs are not part of a plan: they are judged
+# only if a batch asks for them.
 _COVERAGE = f"""
 WITH {_FITTING},
 had AS (
@@ -42,7 +51,7 @@ JOIN projects_passage p ON p.id = q.passage_id
 JOIN projects_dataset d ON d.id = c.dataset_id
 LEFT JOIN had ON had.candidate_id = c.id
 LEFT JOIN coming ON coming.candidate_id = c.id
-WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
+WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")} AND {is_rated_itself("c")}
   AND NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id)
                   AND mp.question_id = c.question_id)
 ORDER BY q.passage_id, c.question_id, c.id
@@ -62,7 +71,7 @@ GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
 def fetch_coverage(
     project: Project, rubric: Rubric, *, counted_trial: Batch | None, left_out_trial: Batch | None
 ) -> list[Coverage]:
-    """Return every judgeable candidate with its judgments and those under way, from one statement."""
+    """Return every candidate to rate with its judgments and those under way, from one statement."""
     parameters = {
         "project": project.pk,
         "rubric": rubric.pk,

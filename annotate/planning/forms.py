@@ -33,7 +33,7 @@ class PlanForm(EditForm):
         super().__init__(*args, **kwargs)
         self.by_type = by_type
         counts = (
-            Candidate.objects.judgeable_in(project)
+            Candidate.objects.to_rate_in(project)
             .order_by()
             .values_list("dataset__kind", "question__passage__split", "question__type")
             .annotate(n=Count("pk"))

@@ -160,6 +160,10 @@ class CandidateQuerySet(CorpusQuerySet["Candidate"]):
             ~models.Exists(gone.filter(pk=models.OuterRef("question"))), dataset__in=datasets, withdrawn_at=None
         )
 
+    def to_rate_in(self, project: Project) -> Self:
+        """Return the candidates that may be judged, without those that have the ratings of an identical one."""
+        return self.judgeable_in(project).filter(identical_to=None)
+
 
 class Candidate(models.Model):
     """An answer from some source that annotators judge."""
@@ -175,6 +179,18 @@ class Candidate(models.Model):
     rank = models.IntegerField(null=True, blank=True)
     confidence = models.FloatField(null=True, blank=True)
     metadata = models.JSONField(db_default=models.Value({}, models.JSONField()))
+    # The first candidate of the question with the same text, whose ratings this one has; NULL if it is rated itself.
+    # Only projects/identical_answers.py writes it. Without a key in the database, which would look for marks at every
+    # candidate that a purge deletes.
+    identical_to = models.ForeignKey(
+        "self",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_why = models.TextField(blank=True, db_default="", default="")
 
@@ -185,6 +201,7 @@ class Candidate(models.Model):
         constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="candidate_external_id")]
         indexes = [
             models.Index(fields=["dataset"], condition=Q(withdrawn_at__isnull=False), name="candidate_withdrawn"),
+            models.Index(fields=["dataset"], condition=Q(identical_to__isnull=False), name="candidate_identical"),
         ]
 
     def __str__(self) -> str:

@@ -116,6 +116,9 @@ class Project(models.Model):
     revision_minutes = models.PositiveIntegerField(
         db_default=0, default=0, validators=[MaxValueValidator(60 * 24 * 14)]
     )
+    # Systems often give the same answer. Change it by `change_settings`, which marks the candidates.
+    rates_identical_once = models.BooleanField(db_default=False, default=False)
+    """Whether of a question's candidates with the same text one is rated, and the others have its ratings."""
     # Empty until somebody is asked, which is where the project has such sources.
     human_sources = models.CharField(max_length=10, choices=HumanSources.choices, blank=True, db_default="", default="")
     requires_second_factor = models.BooleanField(db_default=False, default=False)

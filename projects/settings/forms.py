@@ -26,6 +26,7 @@ NUMBERS = (
     "revision_minutes",
 )
 """Settings whose limits are those of the model's field."""
+SWITCHES = ("hides_references", "rates_identical_once", "requires_second_factor")
 SHOWN = ("shows_question_type", "shows_entities", "shows_reference_opinion", "shows_candidate_opinion")
 """What the rating page can show besides passage, question, references and candidates, if the owner turns it on."""
 
@@ -140,7 +141,12 @@ class SettingsForm(EditForm):
         required=False,
         help_text="Annotators then rate by the passage alone. Applies to all pages of annotators at once.",
     )
-
+    rates_identical_once = forms.BooleanField(
+        label="Rate identical answers once",
+        required=False,
+        help_text="Of a question’s candidates with exactly the same text, new batches take one. In scores by system, "
+        "its ratings count for each source that gave the answer. Existing batches keep their candidates.",
+    )
     requires_second_factor = forms.BooleanField(
         label="Require a second factor for managers",
         required=False,
@@ -159,7 +165,7 @@ class SettingsForm(EditForm):
     @staticmethod
     def make_initial(project: Project) -> dict[str, Any]:
         """Return the form's initial values: the project's settings, with the fee in per cent."""
-        names = ("name", "description", "language", "hides_references", "requires_second_factor", *NUMBERS, *SHOWN)
+        names = ("name", "description", "language", *SWITCHES, *NUMBERS, *SHOWN)
         return {**{name: getattr(project, name) for name in names}, "fee_percent": write_percent(project.fee_share)}
 
     def values(self) -> dict[str, Any]:

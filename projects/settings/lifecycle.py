@@ -14,6 +14,7 @@ from measures.rubric_presets import DEFAULT_PRESET, PRESETS
 from projects import log
 from projects.access import has_second_factor
 from projects.errors import Refused
+from projects.identical_answers import mark_identical
 from projects.language.languages import is_known
 from projects.models import Act, Instructions, Membership, Project, User
 from projects.rubric import rubrics
@@ -37,6 +38,7 @@ SETTINGS = (
     "shows_reference_opinion",
     "shows_candidate_opinion",
     "hides_references",
+    "rates_identical_once",
     "revision_minutes",
     "requires_second_factor",
 )
@@ -150,6 +152,8 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
     for name in changed:
         setattr(stored, name, values[name])
     stored.save(update_fields=changed)
+    if "rates_identical_once" in changed:
+        mark_identical(stored)
     log.record(
         stored, actor, Act.CHANGE_SETTINGS, stored, before=before, after={name: values[name] for name in changed}
     )

@@ -26,7 +26,7 @@ from results.sets.selecting import (
 
 LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"
 CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annotators.csv"
-SURVEY_ANSWERS = "survey_answers.csv"
+IDENTICAL_ANSWERS, SURVEY_ANSWERS = "identical_answers.csv", "survey_answers.csv"
 BUFFER_BYTES = 1024 * 1024
 
 OnRows = Callable[[int], None]
@@ -52,6 +52,8 @@ def write_rest(selection: Selection, folder: Path, on_rows: OnFileRows) -> None:
     }
     if selection.settings.with_texts:
         statements[PASSAGES] = (_select_passages(selection), LINES)
+    if selection.project.rates_identical_once:
+        statements[IDENTICAL_ANSWERS] = (_select_identical_answers(selection), CSV)
     if selection.settings.with_surveys:
         statements[SURVEY_ANSWERS] = (_select_survey_answers(selection), CSV)
     _write(statements, selection, folder, on_rows)
@@ -253,6 +255,26 @@ WHERE p.id IN (
     SELECT q.passage_id FROM candidates chosen JOIN projects_candidate c ON c.id = chosen.id
     JOIN projects_question q ON q.id = c.question_id WHERE {_IS_NAMED})
 ORDER BY d.name COLLATE "C", p.external_id COLLATE "C\""""
+
+
+def _select_identical_answers(selection: Selection) -> str:
+    """Return the statement of the candidates that have the included judgments of an identical one, with its id."""
+    return f"""{_write_ctes(selection)},
+included AS (SELECT DISTINCT candidate_id AS id FROM judged WHERE reason = ''),
+answer AS (
+    SELECT chosen.id, chosen.position, coalesce(c.identical_to_id, c.id) AS first_id, included.id AS included_id
+    FROM candidates chosen JOIN projects_candidate c ON c.id = chosen.id
+    LEFT JOIN included ON included.id = chosen.id WHERE NOT chosen.is_gone),
+donor AS (SELECT first_id, min(included_id) AS id FROM answer GROUP BY first_id)
+SELECT {select_columns(id_columns(AS_CSV))}, {AS_CSV.text("rated.external_id")} AS rated_as
+FROM answer JOIN donor ON donor.first_id = answer.first_id
+JOIN projects_candidate rated ON rated.id = donor.id
+JOIN projects_candidate c ON c.id = answer.id
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+WHERE answer.included_id IS NULL
+ORDER BY answer.position"""
 
 
 def _select_annotators(selection: Selection) -> str:

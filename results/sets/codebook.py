@@ -196,6 +196,10 @@ _PASSAGES = (
 )
 
 
+_IDENTICAL_ANSWERS = (
+    *_IDS,
+    Column("rated_as", _T, "The candidate of the question with the same text whose judgments count for this one."),
+)
 _SURVEY_ANSWERS = (
     Column("annotator", _T, "The pseudonym of the annotator."),
     Column("survey", _T, "When it was asked.", values="before, after: of the work"),
@@ -245,7 +249,12 @@ def metric_columns(metrics: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
 def write_codebook(folder: Path, settings: Settings, metrics: Sequence[Mapping[str, Any]] = ()) -> None:
     with (folder / CODEBOOK).open("wb") as file:
         write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
-        others: dict[str, tuple[Column, ...]] = {"survey_answers.csv": _SURVEY_ANSWERS} if settings.with_surveys else {}
+        others: dict[str, tuple[Column, ...]] = {}
+        # It has columns only where the project rates identical answers once.
+        if (folder / "identical_answers.csv").exists():
+            others["identical_answers.csv"] = _IDENTICAL_ANSWERS
+        if settings.with_surveys:
+            others["survey_answers.csv"] = _SURVEY_ANSWERS
         if metrics:
             others["metric_scores.csv"] = metric_columns(metrics)
         for name, columns in {**columns_by_file(settings), **others}.items():

@@ -42,6 +42,7 @@ FILES = {
     ),
     "wide.csv": "a row for each candidate and criterion, a column for each judgment",
     "annotators.csv": "judgments of each annotator, with the mean and standard deviation for z scores",
+    "identical_answers.csv": "candidates with the text of a judged one, whose judgments count for their source too",
     "survey_answers.csv": "answers to surveys before and after the work, of annotators who allowed their publication",
     "candidates.jsonl": "the judged candidates",
     "passages.jsonl": "the passages of these candidates",

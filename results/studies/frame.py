@@ -14,6 +14,7 @@ import pyarrow.csv
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.shared_ratings import IS_SHARED, fetch_shared_judgments, share_scores
 from measures import columns
 from measures.ceiling import Ceiling, compute_ceiling
 from measures.gold_rules import GoldRule
@@ -70,6 +71,8 @@ class Frame:
     judgments: pd.DataFrame
     left_out: LeftOut
     has_simulated: bool
+    n_shared: int = 0
+    """The candidates that have the ratings of an identical one."""
     counts: dict[str, Floats] = field(default_factory=dict)
     apart: "Frame | None" = None
     """The candidates of human sources, where they are shown apart and there are any."""
@@ -129,19 +132,21 @@ def read_frame(
     *,
     with_counts: bool = False,
     keeps_unscored: bool = False,
+    shares_ratings: bool = False,
     current: Sequence[MetricRun] | None = None,
 ) -> Frame:
     """Read and join gold scores and metric scores. Raises Refused where no candidate is left, with the reason.
 
-    With `keeps_unscored`, candidates that lack scores stay, with NaN and without the reasons. `current` are
-    the current runs, where they are known already.
+    With `keeps_unscored`, candidates that lack scores stay, with NaN and without the reasons. With `shares_ratings`,
+    candidates that have the ratings of an identical one are in it too, as figures of systems need. `current` are the
+    current runs, where they are known already.
     """
     scopes = read_scopes(project, list_scope_settings(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
     runs = find_chosen_runs(project, settings, current)
-    judgments = fetch_judgments(scope)
+    judgments = fetch_shared_judgments(scope) if shares_ratings else fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
         raise Refused(
@@ -171,6 +176,7 @@ def read_frame(
         judgments=behind,
         left_out=left_out,
         has_simulated=has_simulated(project, judgments),
+        n_shared=_count_shared(kept, judgments),
         counts=counts,
         z_scores=standardise(behind, norms) if settings.gold == GoldRule.Z else None,
     )
@@ -210,7 +216,10 @@ def make_gold_table(
     if isinstance(golds, Undefined):
         raise Refused(f"This rule gives no gold scores: {golds.reason}.")
     if settings.does_adjudication_win:
-        golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=settings.gold)
+        adjudicated = fetch_adjudicated(scope)
+        if IS_SHARED in judgments:
+            adjudicated = share_scores(project, adjudicated, judgments)
+        golds = apply_adjudications(golds, adjudicated, rule=settings.gold)
     # Ratings summed in another order differ in the last digits, which would break ties.
     golds = pd.Series(merge_ties(golds.to_numpy(np.float64), within=ON_SCALE), golds.index)
     candidates = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
@@ -266,6 +275,13 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
     is_behind = ~np.isnan(rows)
     behind = judgments.loc[is_behind, [columns.GROUP, columns.ANNOTATOR, columns.VALUE]].reset_index(drop=True)
     return behind.assign(**{columns.UNIT: rows[is_behind].astype(np.int64)})
+
+
+def _count_shared(table: pd.DataFrame, judgments: pd.DataFrame) -> int:
+    """Return how many of the candidates have the ratings of an identical one."""
+    if IS_SHARED not in judgments:
+        return 0
+    return int(table[CANDIDATE].isin(judgments.loc[judgments[IS_SHARED], columns.UNIT]).sum())
 
 
 def _select(judgments: pd.DataFrame, rows: Rows | None) -> pd.DataFrame:

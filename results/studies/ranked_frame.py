@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from annotate.frames.annotator_baselines import fetch_baselines
-from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.shared_ratings import fetch_shared_judgments
 from measures import columns
 from measures.gold_scores import N
 from measures.patterns import Floats
@@ -84,7 +84,7 @@ def read_ranked(project: Project, settings: Settings) -> RankedFrame:
             "No answer has a rank or a confidence. Import candidates with a column for either, so that the answers of "
             "a system to a question have an order."
         )
-    judgments = fetch_judgments(scope, only=kept[CANDIDATE].tolist())
+    judgments = fetch_shared_judgments(scope, only=kept[CANDIDATE].tolist())
     kept[GOLD] = np.nan
     if not judgments.empty:
         criteria = [each.criterion for each in scopes]
@@ -92,6 +92,7 @@ def read_ranked(project: Project, settings: Settings) -> RankedFrame:
         golds = make_gold_table(project, settings, scope, norms, judgments)
         golds = golds[golds[N] >= settings.least_judgments]
         kept[GOLD] = golds[GOLD].reindex(kept[CANDIDATE]).to_numpy(np.float64)
+        judgments = judgments[judgments[columns.UNIT].isin(kept[CANDIDATE])]
     scored, metrics = with_scores(kept, runs)
     if settings.as_zero:
         scored = scored.fillna({metric.subject: 0.0 for metric in metrics})

@@ -9,7 +9,7 @@ import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
-from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.shared_ratings import IS_SHARED, fetch_shared_judgments
 from annotate.frames.stages import Stage
 from measures.bootstrap import JACKKNIFE
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
@@ -24,6 +24,7 @@ from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.scope.human_sources import APART
 from results.scope.passage_counts import count_effective
 from results.scope.scopes import has_simulated, read_scopes
+from results.systems.shared_answers import list_only_shared
 from results.systems.system_pairs import (
     GRAHAM2016,
     RATINGS_INDEPENDENT,
@@ -45,7 +46,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     """Return the systems' scores on every criterion and on all together, with intervals, and each pair compared."""
     requested = read_scopes(project, settings)
     scopes = [scope for scope in requested if scope.criterion.has_one_scale and scope.criterion.has_order]
-    sums, z = _fetch_sums(scopes, settings, [scope.criterion for scope in requested])
+    sums, z, shared = _fetch_sums(scopes, settings, [scope.criterion for scope in requested])
     has_any_simulated = has_simulated(project, *z.values())
     # Whether candidates share passages is that of all candidates, so the unit of the intervals is one.
     unit = PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS
@@ -67,6 +68,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         "bounds_means": True,
         "unit": unit,
         **_count_passages(sums),
+        **_describe_shared(project, sums, shared),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
         "people": _score_people(people, scales, is_one_scale=is_one_scale) if settings.get("humans") == APART else {},
         "entering": _sum_inclusion(scopes).as_dict(),
@@ -136,7 +138,7 @@ def _score_runs(requested: list[list[Scope]], settings: Mapping[str, Any]) -> li
     """Return the scores in each batch on the criteria that both have ratings on, and on all of these."""
     found = []
     for scopes in requested:
-        sums, _z = _fetch_sums(scopes, settings, [scope.criterion for scope in scopes])
+        sums, _z, _shared = _fetch_sums(scopes, settings, [scope.criterion for scope in scopes])
         found.append(_leave_out(sums, settings.get("human_sources", [])))
     first, second = ({key for key, each in sums.items() if len(each)} for sums in found)
     # Means over other criteria in each batch would be of different things.
@@ -149,13 +151,15 @@ def _score_runs(requested: list[list[Scope]], settings: Mapping[str, Any]) -> li
 
 def _fetch_sums(
     scopes: list[Scope], settings: Mapping[str, Any], criteria: Sequence[CriterionInUse]
-) -> tuple[Frames, Frames]:
+) -> tuple[Frames, Frames, "pd.Series[str]"]:
     """Return the sums of each unit and the z scores of the ratings by criterion: no more is kept in memory.
+
+    With them come the sources of the candidates that have the ratings of an identical one, by candidate.
 
     Norms are over all `criteria` whose points have an order, also over those that have no scores here because they were
     asked on several scales.
     """
-    sums, z = {}, {}
+    sums, z, shared = {}, {}, []
     norms: dict[tuple[str, ...], pd.DataFrame] = {}
     for scope in scopes:
         scales = scope.criterion.scales
@@ -163,11 +167,23 @@ def _fetch_sums(
         if scales not in norms:
             norms[scales] = fetch_baselines(scope, criteria, with_controls=settings["controls"])
         # One criterion at a time: the frames of all of them would not fit at a million judgments each.
-        frame = fetch_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE]]
+        frame = fetch_shared_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE, IS_SHARED]]
+        shared.append(frame[frame[IS_SHARED]].drop_duplicates(UNIT).set_index(UNIT)[SOURCE].astype(object))
         frame = frame.assign(**{Z: standardise(frame, norms[scales])})
         sums[scope.criterion.key] = sum_units(frame)
         z[scope.criterion.key] = frame[[UNIT, ANNOTATOR, SOURCE, Z]].copy()
-    return sums, z
+    found = pd.concat(shared) if shared else pd.Series(dtype=object)
+    return sums, z, found[~found.index.duplicated()]
+
+
+def _describe_shared(project: Project, sums: Frames, shared: "pd.Series[str]") -> dict[str, Any]:
+    """Return how many candidates of each system have the ratings of an identical one, and which have no others."""
+    # Human sources may have been left out.
+    scored = shared[shared.index.isin([unit for each in sums.values() for unit in each.index])]
+    return {
+        "shared": {str(source): int(n) for source, n in scored.value_counts().sort_index().items()},
+        "only_shared": list_only_shared(project, sums) if len(shared) else [],
+    }
 
 
 def _is_one_scale(scopes: list[Scope], sums: Frames) -> bool:

@@ -9,7 +9,7 @@ from projects.language.amounts import plural
 from projects.tables.stored_values import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
 from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
-from results.systems.warnings import list_notes
+from results.systems.warnings import explain_shared, list_notes
 
 Figures = Mapping[str, Any]
 MEASURES = {"z": "mean z", "raw": "mean"}
@@ -98,6 +98,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
     if unranked := [str(row[1]) for row in rows if row[0] is None]:
         notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")
+    notes += [note for note in (explain_shared(figures),) if note]
     notes += list_notes(figures, key)
     title, label = "System scores", "system-scores"
     tables = [Table("scores", title, columns, rows, caption, n_keys=2, foot=people, notes=notes, label=label)]

@@ -24,9 +24,24 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, k
             "system, so that more pairs are corrected for. Leave them out or show them apart under “Human sources”, "
             "unless they are systems."
         )
+    if only_shared := figures.get("only_shared"):
+        found.append(
+            f"Only answers that another source gave too are rated of: {', '.join(map(_name, only_shared))}. Their "
+            "means say nothing of their other answers: select these sources in a batch as well."
+        )
     if warning := _warn_of_few_passages(figures, key):
         found.append(warning)
     return found
+
+
+def explain_shared(figures: Mapping[str, Any]) -> str:
+    """Return how many candidates of each system have the ratings of an identical answer; empty where none has."""
+    counted = ", ".join(f"{_name(source)}: {n:,}" for source, n in figures.get("shared", {}).items())
+    return f"Candidates with the ratings of an identical answer: {counted}." if counted else ""
+
+
+def _name(source: str) -> str:
+    return source or "unspecified"
 
 
 def warn_of_categories(figures: Mapping[str, Any]) -> str:

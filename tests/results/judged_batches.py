@@ -1,15 +1,18 @@
 """Judged batches for tests of the results: written as rows, or imported from a file as people do."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.utils import timezone
 
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.identical_answers import mark_identical
 from projects.importing import CriterionColumn, Kind, Options
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
 from projects.rubric.rubrics import create_rubric, describe_criterion
@@ -24,6 +27,7 @@ Ratings = Mapping[Candidate, Mapping[Membership, float | None]]
 VALUES = ((1, 2, 5), (4, 4, 5), (2, 3, 3), (5, 5, 5))
 """Four candidates by three annotators."""
 
+SOURCES = ("span", "gpt", "t5")
 HUNDRED = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
 
 
@@ -91,6 +95,32 @@ def judge(
         for assignment, (item, annotator, value) in zip(assignments, given, strict=True)
     )
     return batch
+
+
+def fill_with_identical_answers(project: Project, *, is_once: bool) -> None:
+    """Six passages of two questions; two of three sources give one answer to half of them, and all three to one."""
+    Project.objects.filter(pk=project.pk).update(rates_identical_once=is_once)
+    rng = np.random.default_rng(8)
+    people = [make_membership(project) for _ in range(2)]
+    dataset = make_dataset(project)
+    ratings: dict[Candidate, dict[Membership, float | None]] = {}
+    for n in range(12):
+        if n % 2 == 0:
+            passage = make_passage(dataset, f"p{n}")
+        question = make_question(passage, f"q{n}")
+        texts = ("Same", "Same", "Same") if n == 1 else ("Same", "Other", "Same") if n % 2 else ("One", "Two", "Three")
+        given = {text: dict(zip(people, rng.integers(1, 6, 2).astype(float), strict=True)) for text in texts}
+        for source, text in zip(SOURCES, texts, strict=True):
+            (candidate,) = make_candidates(question, source=source, text=text)
+            ratings[candidate] = dict(given[text])
+    mark_identical(project)
+    marked = set(Candidate.objects.exclude(identical_to=None).values_list("pk", flat=True))
+    judge(project, {each: given for each, given in ratings.items() if each.pk not in marked})
+
+
+def round_all(figures: Any) -> Any:
+    """Sums over rows in another order differ in the last digits."""
+    return json.loads(json.dumps(figures), parse_float=lambda digits: round(float(digits), 9))
 
 
 def ask(project: Project, **scales: Scale) -> Rubric:

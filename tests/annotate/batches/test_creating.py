@@ -10,17 +10,19 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.batches.creating import create_batch, plan_batch
+from annotate.batches.creating import create_batch, plan_batch, recut
 from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item
 from projects.errors import Refused
+from projects.identical_answers import mark_identical
 from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Question, Rubric
 from tests.annotate.open_batches import assert_equation
 from tests.factories import (
     make_candidates,
     make_corpus,
     make_dataset,
+    make_identical_answers,
     make_instructions,
     make_membership,
     make_passage,
@@ -434,3 +436,26 @@ def test_the_command_refuses_with_the_reason_and_one(project: Project) -> None:
     assert refusal.value.returncode == 1
     with pytest.raises(CommandError, match="--judgments or --annotators"):
         run()
+
+
+def test_of_identical_answers_a_batch_takes_one(project: Project) -> None:
+    make_identical_answers(project)
+    assert list_candidates(make(project)) == {"same-gpt", "other-gpt", "other-span"}
+    plan = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=3))
+    assert (plan.n_candidates, plan.n_identical, plan.n_repeated, plan.n_judgments) == (3, 1, 0, 9)
+
+
+def test_a_source_is_selected_with_the_answers_that_it_shares(project: Project) -> None:
+    make_identical_answers(project)
+    assert list_candidates(make(project, Selection(sources=("span",)))) == {"same-gpt", "other-span"}
+    assert list_candidates(make(project, Selection(sources=("gpt",)))) == {"same-gpt", "other-gpt"}
+
+
+def test_batches_keep_their_candidates_when_identical_answers_come_to_be_rated_once(project: Project) -> None:
+    make_identical_answers(project)
+    Candidate.objects.update(identical_to=None)
+    draft = make(project)
+    mark_identical(project)
+    recut(draft)
+    assert len(list_candidates(draft)) == 4
+    assert len(list_candidates(make(project))) == 3

@@ -18,6 +18,7 @@ from annotate.data.withdrawing import withdraw_passage
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
+from projects.identical_answers import mark_identical
 from projects.models import Candidate, LogEntry, Membership, Project, User
 from tests.annotate.submitted_work import rate
 from tests.factories import (
@@ -25,6 +26,7 @@ from tests.factories import (
     make_candidates,
     make_corpus,
     make_dataset,
+    make_identical_answers,
     make_membership,
     make_passage,
     make_project,
@@ -475,3 +477,18 @@ def test_a_long_list_that_scrolls_says_how_many_of_it_are_ticked(
     assert "<output>0</output> of 25 ticked" in condense(body(client, url("batch-new")))
     again = client.get(url("batch-new"), {"sources": ["system 3", "system 24"], "hit_size": "10"})
     assert "<output>2</output> of 25 ticked" in condense(again.content.decode())
+
+
+def test_the_preview_says_whether_identical_answers_are_rated_once(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    make_identical_answers(project)
+    client = client_of(manager)
+    once = body(client, url("batch-new"), CHOICE)
+    assert "1 more candidate has the same text as one of these on the same question. It isn’t rated again" in once
+    Project.objects.update(rates_identical_once=False)
+    mark_identical(project)
+    each = body(client, url("batch-new"), CHOICE)
+    assert "Each is rated, so annotators may see a text twice." in each
+    assert "<em>Rate identical answers once</em>" in each
+    assert "isn’t rated again" not in each

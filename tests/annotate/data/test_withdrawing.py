@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.urls import reverse
 
 from annotate import places
 from annotate.batches.selection import Selection, select_candidates
@@ -10,10 +12,11 @@ from annotate.data import withdrawing
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from annotate.places import Withdrawn
 from projects.errors import Refused
+from projects.identical_answers import mark_identical
 from projects.models import Candidate, FigureChange, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, rate, send
-from tests.factories import make_batch
+from tests.factories import make_batch, make_candidates, make_identical_answers
 from tests.page_reader import read
 from tests.people import SignIn
 
@@ -170,3 +173,22 @@ def test_a_remark_leads_to_withdrawing(
     assert url in client_of(manager).get("/p/bridges/remarks/").content.decode()
     assert url not in client_of(researcher).get("/p/bridges/remarks/").content.decode()
     assert client_of(researcher).get(url).status_code == 403
+
+
+def test_the_next_of_identical_answers_is_rated_when_the_first_is_withdrawn(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    make_identical_answers(project)
+    first, second = Candidate.objects.filter(question__external_id="same").order_by("pk")
+    third = make_candidates(second.question, text=second.text, source="third")[0]
+    with transaction.atomic():
+        mark_identical(project)
+    address = reverse("annotate:candidate-withdraw", args=[project.slug, first.pk])
+    page = " ".join(client_of(manager).get(address).content.decode().split())
+    assert "have its ratings and would lose them; a new batch takes one of them" in page
+    assert withdrawing.plan_withdrawal([first.pk]).n_identical == 2
+    withdrawing.withdraw_candidate(project=project, actor=manager, candidate=first, why="Cut off.")
+    marked = dict(Candidate.objects.exclude(identical_to=None).values_list("pk", "identical_to"))
+    assert marked == {third.pk: second.pk}
+    assert {row.candidate for row in select_candidates(project, Selection())} >= {second.pk}
+    assert_sound()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate.imports import api, corpus, writing
@@ -17,6 +18,8 @@ from projects.importing import CheckReport, FileRefused, Options
 from projects.models import Candidate, Dataset, LogEntry, Membership, MinimalPair, Passage, Project, Question, Reference
 from tests import processes
 from tests.factories import make_batch
+from tests.page_reader import condense
+from tests.people import SignIn
 
 HEADER = "passage_id,passage,question_id,question,reference,id,candidate,source,split\n"
 ROWS = "".join(
@@ -372,3 +375,24 @@ def test_the_command_says_by_its_exit_what_was_wrong(
         call_command("import_candidates", str(tmp_path / flags[0]), "--project", project.slug, *flags[1:])
     assert caught.value.returncode == code or (code == 2 and "--" in str(caught.value))
     assert not Candidate.objects.exists()
+
+
+def test_answers_that_are_imported_later_take_the_ratings_of_identical_ones(
+    take: Any, project: Project, client_of: SignIn, owner: Membership
+) -> None:
+    Project.objects.update(rates_identical_once=True)
+    take(HEADER + ROWS)
+    assert not Candidate.objects.exclude(identical_to=None).exists()
+    of_a_new_system = "".join(
+        f"p{n // 4},Text {n // 4},q{n // 2},Question {n // 2}?,Reference {n // 2},new{n},{text},new,train\n"
+        for n, text in ((0, "Answer 0"), (2, "Answer 0"), (4, "Another"))
+    )
+    take(HEADER + of_a_new_system, "new.csv")
+    assert dict(
+        Candidate.objects.exclude(identical_to=None).values_list("external_id", "identical_to__external_id")
+    ) == {"new0": "c0"}, "the other is the answer to another question"
+    verify()
+    rows = client_of(owner).get(reverse("api:candidate-list", args=[project.slug]) + "?source=new").json()["results"]
+    assert [row["identical_to"] for row in rows] == ["c0", None, None]
+    page = client_of(owner).get(reverse("annotate:passage-show", args=[project.slug, Passage.objects.all()[0].pk]))
+    assert "has the ratings of <bdi>c0</bdi>" in condense(page.content.decode())

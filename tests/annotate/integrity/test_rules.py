@@ -19,9 +19,9 @@ from annotate.integrity import daily_counts, verifying
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
-from projects.models import Criterion, Membership, Project
+from projects.models import Candidate, Criterion, Membership, Project
 from tests.annotate.open_batches import answered
-from tests.factories import make_corpus, make_membership, make_rubric
+from tests.factories import make_corpus, make_identical_answers, make_membership, make_rubric
 
 pytestmark = pytest.mark.django_db
 
@@ -344,3 +344,18 @@ def test_the_nightly_task_logs_breaches_and_counts_the_day(batch: Batch, caplog:
     tasks.verify()
     assert "value_on_scale" in caplog.text
     assert DailyCount.objects.get().n_judgments == 6
+
+
+def test_a_candidate_has_the_ratings_of_an_identical_one_alone(project: Project) -> None:
+    make_identical_answers(project)
+    marked = Candidate.objects.exclude(identical_to=None)
+    key = str(marked.get().pk)
+    assert broken() == {}
+    Candidate.objects.filter(external_id="same-gpt").update(text="On the mat.")
+    assert broken() == {"identical_answers": [key]}
+    Candidate.objects.filter(external_id="same-gpt").update(text="On the mat", withdrawn_at=timezone.now())
+    assert broken() == {"identical_answers": [key]}
+    marked.update(identical_to=-1)
+    assert broken() == {"identical_answers": [key]}
+    marked.update(identical_to=Candidate.objects.get(external_id="other-gpt"))
+    assert broken() == {"identical_answers": [key]}, "an answer to another question"

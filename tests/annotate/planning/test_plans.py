@@ -25,7 +25,7 @@ from projects.models import Candidate, LogEntry, Membership, Passage, Project, Q
 from tests.annotate.batches.test_trials import run_trial
 from tests.annotate.open_batches import answered, assert_equation
 from tests.concurrency import all_at_once, start_beside
-from tests.factories import make_batch, make_corpus, make_membership, make_plan
+from tests.factories import make_batch, make_corpus, make_identical_answers, make_membership, make_plan
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.previews import confirm
@@ -404,3 +404,18 @@ def test_the_command_prints_the_plan_and_starts_it(project: Project) -> None:
         run("--number", "7")
     with pytest.raises(CommandError, match="not a number"):
         run("--rule", "*", "*", "many")
+
+
+@pytest.mark.django_db
+def test_of_identical_answers_a_plan_asks_for_one(project: Project, manager: Membership, client_of: SignIn) -> None:
+    make_identical_answers(project)
+    started = start(store_plan(project, (Rule("*", "*", 2),)))
+    (batch,) = started.batches
+    assert set(Item.objects.filter(hit__batch=batch).values_list("candidate__external_id", flat=True)) == {
+        *("same-gpt", "other-gpt", "other-span")
+    }
+    work(project, 2)
+    again = start(OverlapPlan.objects.get())
+    assert (again.batches, again.n_places) == ([], 0), "the answer that is not rated lacks nothing"
+    form = client_of(manager).get(reverse("annotate:plan-new", args=[project.slug])).content.decode()
+    assert "3 candidates" in condense(form)

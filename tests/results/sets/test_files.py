@@ -20,9 +20,10 @@ from measures.standardising import annotator_norms, standardise
 from projects.database.csv import FORMULA_STARTS, unguard_text
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, User
 from results.models import JudgmentSet
-from results.sets import freezing
+from results.sets import building, freezing
 from results.sets.codebook import columns_by_file
 from results.sets.settings import Settings
+from results.systems.scores import system_figures
 from tests.factories import (
     make_candidates,
     make_dataset,
@@ -34,7 +35,7 @@ from tests.factories import (
 )
 from tests.results.exports.test_long import NASTY
 from tests.results.exports.test_mocha import rich, state
-from tests.results.judged_batches import answer, canonical, judge, take_file
+from tests.results.judged_batches import answer, canonical, fill_with_identical_answers, judge, take_file
 from tests.results.sets.frozen_sets import freeze, lines, list_names, read, table
 
 
@@ -391,3 +392,44 @@ def test_the_datasheet_warns_of_means_of_categories(
     canonical(project)
     Criterion.objects.update(level=level)
     assert (b"categories without an order" in read(freeze(project, manager), "datasheet.md")) == warns
+
+
+def test_candidates_with_the_judgments_of_an_identical_one_have_a_file_of_their_own(
+    project: Project, manager: Membership, tmp_path: Path
+) -> None:
+    fill_with_identical_answers(project, is_once=True)
+    made = freeze(project, manager)
+    rows = table(made, "identical_answers.csv")
+    marked = Candidate.objects.exclude(identical_to=None).values_list(
+        "external_id", "source", "question__external_id", "identical_to__external_id"
+    )
+    assert {(row["candidate_id"], row["source"], row["question_id"], row["rated_as"]) for row in rows} == set(marked)
+    assert len(rows) == 7
+    rated = {row["candidate_id"] for row in table(made, "long.csv")}
+    assert {row["rated_as"] for row in rows} <= rated
+    assert not {row["candidate_id"] for row in rows} & rated, "each judgment is in the long file once"
+    # As the README says, the mean of a system is over the judgments of its candidates and of those that these repeat.
+    scores = pd.DataFrame(table(made, "long.csv"))[["candidate_id", "source", "score"]].astype({"score": float})
+    shared = pd.DataFrame(rows)[["rated_as", "source"]].rename(columns={"rated_as": "candidate_id"})
+    whole = pd.concat([scores, shared.merge(scores.drop(columns="source"), on="candidate_id")])
+    means = whole.groupby("source")["score"].mean()
+    figures = system_figures(project, {"stage": "full", "batch": None, "blind": False, "controls": False})
+    assert {each["source"]: each["raw"]["mean"] for each in figures["scores"][""]} == pytest.approx(means.to_dict())
+    assert [row["column"] for row in table(made, "codebook.csv") if row["file"] == "identical_answers.csv"] == [
+        *("dataset", "split", "passage_id", "question_id", "candidate_id", "source", "rated_as")
+    ]
+    assert "`identical_answers.csv`" in read(made, "README.md").decode()
+    names = ("long.jsonl", "long.csv", "candidates.jsonl", "passages.jsonl", "annotators.csv", "set.json")
+    folder = tmp_path / "again"
+    folder.mkdir()
+    for name in (*names, "identical_answers.csv"):
+        (folder / name).write_bytes(read(made, name))
+    building.derive(folder, building.Progress(lambda done, total: None, 58))
+    assert all(path.read_bytes() == read(made, path.name) for path in folder.iterdir())
+
+
+def test_a_project_that_rates_each_answer_has_no_such_file(project: Project, manager: Membership) -> None:
+    fill_with_identical_answers(project, is_once=False)
+    made = freeze(project, manager)
+    assert "identical_answers.csv" not in list_names(made)
+    assert "identical" not in read(made, "README.md").decode()

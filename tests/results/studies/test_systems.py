@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
 
-from projects.models import Membership, Project
+from annotate.models import Adjudication
+from projects.models import Candidate, Criterion, Membership, Project
 from results.metrics import computing, registry
 from results.models import MetricScore, Study
-from results.studies.presentation import list_sections
-from tests.results.studies.factories import list_candidates, study
+from results.studies.presentation import list_caveats, list_sections
+from results.studies.ranked_frame import read_ranked
+from tests.factories import make_membership, make_project
+from tests.results.judged_batches import fill_with_identical_answers, round_all
+from tests.results.studies.factories import give_scores, list_candidates, make_settings, study
 
 
 def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_score_may_be_zero(
@@ -36,3 +40,44 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
     assert of_bleu["metric_mean"][of_bleu["systems"].index("weak")] == pytest.approx(float(metric.combine(sums)))
     (over_all,) = [each for each in list_sections(made) if each.name == "systems"]
     assert over_all.note.endswith("These metrics have corpus scores here and means on the leaderboard: BLEU-1.")
+
+
+def test_identical_answers_enter_the_scores_of_each_system_that_gave_them(project: Project, owner: Membership) -> None:
+    """As if each had been rated alike; the correlation over single candidates counts a rated answer once."""
+    other = make_project()
+    actor = make_membership(other, role=Membership.Role.OWNER)
+    figures, n_pairs = {}, {}
+    for each, person, is_once in ((project, owner, True), (other, actor, False)):
+        fill_with_identical_answers(each, is_once=is_once)
+        scores = {c.pk: len(c.text) + int(c.question.external_id[1:]) / 7 for c in list_candidates(each)}
+        run = give_scores(each, person, "Length", scores)
+        options = {"n_questions": 12, "n_draws": 3}  # each draw has all questions, in whatever order
+        made = study(each, person, [run], "systems", n_resamples=100, options=options)
+        assert made.state == Study.State.DONE, made.error
+        figures[is_once] = made.result["figures"]
+        assert ("7 candidates have the ratings of an identical answer" in " ".join(list_caveats(made))) is is_once
+        over_candidates = study(each, person, [run], n_resamples=100)
+        n_pairs[is_once] = over_candidates.result["n"]
+    once, each = figures[True], figures[False]
+    assert (once.pop("n_shared"), each.pop("n_shared")) == (7, 0)
+    assert round_all(once["whole"]) == round_all(each["whole"])
+    assert round_all(once["draws"]) == round_all(each["draws"])
+    assert (n_pairs[True], n_pairs[False]) == (29, 36)
+
+
+def test_ranked_answers_have_the_gold_score_of_an_identical_one(project: Project, owner: Membership) -> None:
+    fill_with_identical_answers(project, is_once=True)
+    Candidate.objects.update(rank=1)
+    marked = Candidate.objects.exclude(identical_to=None)[0]
+    assert marked.identical_to is not None
+    Adjudication.objects.create(
+        candidate=marked.identical_to, criterion=Criterion.objects.get(), value=5, adjudicator=owner
+    )
+    run = give_scores(project, owner, "Length", {c.pk: len(c.text) for c in list_candidates(project)})
+    frame = read_ranked(project, make_settings(project, [run], adjudication_wins=True))
+    golds = frame.table.set_index("candidate")["gold"]
+    assert golds.notna().all()
+    for pk, rated in Candidate.objects.exclude(identical_to=None).values_list("pk", "identical_to__pk"):
+        assert golds[pk] == golds[rated]
+    assert golds[marked.pk] == 5, "the adjudicated score comes with the judgments"
+    assert len(frame.judgments) == 72
