@@ -13,13 +13,13 @@ from measures.columns import SOURCE, UNIT
 from projects.database.frames import copy_frame
 from projects.models import Project
 
-IS_SHARED = "is_shared"
-"""The column of the long frame that tells whether a row is a judgment of an identical answer."""
-_FIRST, _DONOR = "first", "donor"
+RATED = "rated"
+"""The column of the long frame with the candidate that was rated: another than `unit` where that has its ratings."""
+_FIRST = "first"
 
 
 def fetch_shared_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.DataFrame:
-    """Return the judgments of a scope as `fetch_judgments` does, with IS_SHARED, and once more for identical answers.
+    """Return the judgments of a scope as `fetch_judgments` does, with RATED, and once more for identical answers.
 
     A candidate without a judgment of its own in the scope has those of the first candidate with the same text that has
     any, where the project rates identical answers once. Figures of systems need these rows; agreement, quality and
@@ -28,25 +28,27 @@ def fetch_shared_judgments(scope: Scope, *, only: Sequence[int] | None = None) -
     """
     answers = _fetch_identical(scope.project)
     wanted = None if only is None else sorted({*only, *_list_same(answers, only)})
-    frame = fetch_judgments(scope, only=wanted).assign(**{IS_SHARED: False})
-    donors = _find_donors(answers, frame[UNIT])
-    if not len(donors):
+    frame = fetch_judgments(scope, only=wanted)
+    frame = frame.assign(**{RATED: frame[UNIT]})
+    sources = _find_shared(answers, frame[UNIT])
+    if not len(sources):
         return frame
-    shared = donors.reset_index().merge(
-        frame.drop(columns=SOURCE), left_on=_DONOR, right_on=UNIT, suffixes=("", "_own")
-    )
-    shared = shared.assign(**{IS_SHARED: True})[frame.columns]
+    shared = sources.reset_index().merge(frame.drop(columns=[UNIT, SOURCE]), on=RATED)[frame.columns]
     whole = pd.concat([frame.astype({SOURCE: object}), shared], ignore_index=True)
     whole[SOURCE] = whole[SOURCE].astype("category")
     return whole.sort_values(UNIT, kind="stable", ignore_index=True)
 
 
-def share_scores(project: Project, scores: pd.Series, judgments: pd.DataFrame) -> pd.Series:
+def share_scores(scores: pd.Series, judgments: pd.DataFrame) -> pd.Series:
     """Return scores by candidate, such as adjudicated ones, with those that shared judgments bring with them."""
-    rated = judgments.loc[~judgments[IS_SHARED], UNIT]
-    donors = _find_donors(_fetch_identical(project), rated)[_DONOR]
-    shared = scores.reindex(donors).set_axis(donors.index).dropna()
+    rated = judgments[is_shared(judgments)].drop_duplicates(UNIT).set_index(UNIT)[RATED]
+    shared = scores.reindex(rated).set_axis(rated.index).dropna()
     return pd.concat([scores, shared]) if len(shared) else scores
+
+
+def is_shared(judgments: pd.DataFrame) -> pd.Series:
+    """Return which rows are judgments of another candidate than that of the row."""
+    return judgments[RATED] != judgments[UNIT]
 
 
 def _fetch_identical(project: Project) -> pd.DataFrame:
@@ -59,16 +61,16 @@ def _list_same(answers: pd.DataFrame, ids: Sequence[int]) -> list[int]:
     return answers.index[answers[_FIRST].isin(groups)].tolist()
 
 
-def _find_donors(answers: pd.DataFrame, rated: pd.Series) -> pd.DataFrame:
-    """Return the candidates that have the ratings of another, by id: its id (`donor`) and their own source.
+def _find_shared(answers: pd.DataFrame, rated: pd.Series) -> pd.DataFrame:
+    """Return the candidates that have the ratings of another, by id: which (`rated`), and their own source.
 
     `rated` are the ids of the candidates that have ratings; each may occur more than once.
     """
     has_ratings = answers.index.isin(rated)
-    donors = answers[has_ratings].reset_index().groupby(_FIRST)[UNIT].min()
+    first_rated = answers[has_ratings].reset_index().groupby(_FIRST)[UNIT].min()
     without = answers[~has_ratings]
-    without = without.assign(**{_DONOR: without[_FIRST].map(donors)}).dropna(subset=_DONOR)
-    return without[[_DONOR, SOURCE]].astype({_DONOR: np.int64})
+    without = without.assign(**{RATED: without[_FIRST].map(first_rated)}).dropna(subset=RATED)
+    return without[[RATED, SOURCE]].astype({RATED: np.int64})
 
 
 # The candidates that are marked, and those that they are identical to. Few are marked, so these are found by an index.

@@ -14,7 +14,7 @@ import pyarrow.csv
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.shared_ratings import IS_SHARED, fetch_shared_judgments, share_scores
+from annotate.frames.shared_ratings import RATED, fetch_shared_judgments, share_scores
 from measures import columns
 from measures.ceiling import Ceiling, compute_ceiling
 from measures.gold_rules import GoldRule
@@ -59,9 +59,9 @@ class Frame:
 
     `table` holds a row for each candidate: candidate, external_id, question, passage, dataset, split, source,
     question_type, gold, n, and a column of scores for each metric under its subject. `judgments` are those behind
-    the gold scores, with `group` and `annotator`: `unit` is the row of the table. `counts` are the statistics of
-    metrics whose corpus score is not a mean, by subject, in the order of the rows; those of a candidate without a
-    score are zero.
+    the gold scores, with `group` and `annotator`: `unit` is the row of the table; where identical answers share
+    ratings, `rated` is the candidate that was rated. `counts` are the statistics of metrics whose corpus score is not a
+    mean, by subject, in the order of the rows; those of a candidate without a score are zero.
     """
 
     project: Project
@@ -71,8 +71,6 @@ class Frame:
     judgments: pd.DataFrame
     left_out: LeftOut
     has_simulated: bool
-    n_shared: int = 0
-    """The candidates that have the ratings of an identical one."""
     counts: dict[str, Floats] = field(default_factory=dict)
     apart: "Frame | None" = None
     """The candidates of human sources, where they are shown apart and there are any."""
@@ -82,6 +80,23 @@ class Frame:
     @property
     def gold(self) -> Floats:
         return self.table[GOLD].to_numpy(np.float64)
+
+    @property
+    def n_judgments(self) -> int:
+        """The judgments behind the gold scores, each once, whichever candidates have it."""
+        if RATED not in self.judgments:
+            return len(self.judgments)
+        first = self.judgments.groupby(RATED)[columns.UNIT].transform("first")
+        return int((self.judgments[columns.UNIT] == first).sum())
+
+    @property
+    def n_shared(self) -> int:
+        """The candidates that have the ratings of an identical one."""
+        if RATED not in self.judgments:
+            return 0
+        units = self.judgments[columns.UNIT].to_numpy()
+        is_of_another = self.judgments[RATED].to_numpy() != self.table[CANDIDATE].to_numpy()[units]
+        return len(np.unique(units[is_of_another]))
 
     def scores(self, metric: MetricColumn) -> Floats:
         return self.table[metric.subject].to_numpy(np.float64)
@@ -176,7 +191,6 @@ def read_frame(
         judgments=behind,
         left_out=left_out,
         has_simulated=has_simulated(project, judgments),
-        n_shared=_count_shared(kept, judgments),
         counts=counts,
         z_scores=standardise(behind, norms) if settings.gold == GoldRule.Z else None,
     )
@@ -217,8 +231,8 @@ def make_gold_table(
         raise Refused(f"This rule gives no gold scores: {golds.reason}.")
     if settings.does_adjudication_win:
         adjudicated = fetch_adjudicated(scope)
-        if IS_SHARED in judgments:
-            adjudicated = share_scores(project, adjudicated, judgments)
+        if RATED in judgments:
+            adjudicated = share_scores(adjudicated, judgments)
         golds = apply_adjudications(golds, adjudicated, rule=settings.gold)
     # Ratings summed in another order differ in the last digits, which would break ties.
     golds = pd.Series(merge_ties(golds.to_numpy(np.float64), within=ON_SCALE), golds.index)
@@ -273,15 +287,9 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
     """Return the judgments behind these gold scores, each with the row of its candidate."""
     rows = pd.Series(range(len(table)), index=table[CANDIDATE]).reindex(judgments[columns.UNIT]).to_numpy(np.float64)
     is_behind = ~np.isnan(rows)
-    behind = judgments.loc[is_behind, [columns.GROUP, columns.ANNOTATOR, columns.VALUE]].reset_index(drop=True)
+    names = [columns.GROUP, columns.ANNOTATOR, columns.VALUE, *([RATED] if RATED in judgments else [])]
+    behind = judgments.loc[is_behind, names].reset_index(drop=True)
     return behind.assign(**{columns.UNIT: rows[is_behind].astype(np.int64)})
-
-
-def _count_shared(table: pd.DataFrame, judgments: pd.DataFrame) -> int:
-    """Return how many of the candidates have the ratings of an identical one."""
-    if IS_SHARED not in judgments:
-        return 0
-    return int(table[CANDIDATE].isin(judgments.loc[judgments[IS_SHARED], columns.UNIT]).sum())
 
 
 def _select(judgments: pd.DataFrame, rows: Rows | None) -> pd.DataFrame:

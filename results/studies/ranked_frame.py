@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from annotate.frames.annotator_baselines import fetch_baselines
-from annotate.frames.shared_ratings import fetch_shared_judgments
+from annotate.frames.shared_ratings import RATED, fetch_shared_judgments
 from measures import columns
 from measures.gold_scores import N
 from measures.patterns import Floats
@@ -102,7 +102,7 @@ def read_ranked(project: Project, settings: Settings) -> RankedFrame:
         scope=scope,
         table=scored,
         metrics=metrics,
-        judgments=judgments[[columns.GROUP, columns.ANNOTATOR, columns.VALUE]].assign(**{columns.UNIT: rows}),
+        judgments=judgments[[columns.GROUP, columns.ANNOTATOR, columns.VALUE, RATED]].assign(**{columns.UNIT: rows}),
         left_out=LeftOut(other_places=n_other_places, human_sources=n_before - len(table)),
         has_simulated=not judgments.empty and has_simulated(project, judgments),
         unranked=dict(unranked),

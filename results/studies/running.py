@@ -192,7 +192,7 @@ def describe_data(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]
         "read_at": at.astimezone(UTC).isoformat(),
         "criterion": {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high},
         "n": len(frame.table),
-        "n_judgments": len(frame.judgments),
+        "n_judgments": frame.n_judgments,
         "n_passages": int(frame.table["passage"].nunique()),
         "n_questions": int(frame.table["question"].nunique()),
         "left_out": asdict(frame.left_out),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
-from annotate.frames.shared_ratings import IS_SHARED, fetch_shared_judgments
+from annotate.frames.shared_ratings import RATED, fetch_shared_judgments, is_shared
 from annotate.frames.stages import Stage
 from measures.bootstrap import JACKKNIFE
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
@@ -167,8 +167,8 @@ def _fetch_sums(
         if scales not in norms:
             norms[scales] = fetch_baselines(scope, criteria, with_controls=settings["controls"])
         # One criterion at a time: the frames of all of them would not fit at a million judgments each.
-        frame = fetch_shared_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE, IS_SHARED]]
-        shared.append(frame[frame[IS_SHARED]].drop_duplicates(UNIT).set_index(UNIT)[SOURCE].astype(object))
+        frame = fetch_shared_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE, RATED]]
+        shared.append(frame[is_shared(frame)].drop_duplicates(UNIT).set_index(UNIT)[SOURCE].astype(object))
         frame = frame.assign(**{Z: standardise(frame, norms[scales])})
         sums[scope.criterion.key] = sum_units(frame)
         z[scope.criterion.key] = frame[[UNIT, ANNOTATOR, SOURCE, Z]].copy()

@@ -23,7 +23,7 @@ from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 from results.systems.pair_tables import tabulate_pairs
 from results.systems.system_pairs import GRAHAM2016
-from results.systems.warnings import list_warnings, name_excluded, warn_of_categories
+from results.systems.warnings import explain_shared, list_warnings, name_excluded, warn_of_categories
 
 TEMPLATE = "results/systems/show.html"
 
@@ -45,6 +45,7 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
         context["human_choices"] = [(value, label, value == form.choice) for value, label in CHOICES.items()]
     if state.figures:
         context |= _select_criterion(state.figures, form)
+        context["shared_note"] = explain_shared(state.figures)
         context["warnings"] = list_warnings(state.figures, form.human_sources, key=context["key"])
         urls = {each["key"]: _choose_in_query(request, each["key"]) for each in state.figures["criteria"]}
         found = tables.tabulate_systems(state.figures, key=context["key"], criterion_urls=urls)

@@ -395,4 +395,4 @@ def test_answers_that_are_imported_later_take_the_ratings_of_identical_ones(
     rows = client_of(owner).get(reverse("api:candidate-list", args=[project.slug]) + "?source=new").json()["results"]
     assert [row["identical_to"] for row in rows] == ["c0", None, None]
     page = client_of(owner).get(reverse("annotate:passage-show", args=[project.slug, Passage.objects.all()[0].pk]))
-    assert "has the ratings of <bdi>c0</bdi>" in condense(page.content.decode())
+    assert "has the ratings of <bdi>m0</bdi>" in condense(page.content.decode())

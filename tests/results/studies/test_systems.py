@@ -56,6 +56,7 @@ def test_identical_answers_enter_the_scores_of_each_system_that_gave_them(projec
         assert made.state == Study.State.DONE, made.error
         figures[is_once] = made.result["figures"]
         assert ("7 candidates have the ratings of an identical answer" in " ".join(list_caveats(made))) is is_once
+        assert made.result["n_judgments"] == (58 if is_once else 72), "each judgment is counted once"
         over_candidates = study(each, person, [run], n_resamples=100)
         n_pairs[is_once] = over_candidates.result["n"]
     once, each = figures[True], figures[False]

@@ -6,7 +6,7 @@ import pytest
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.shared_ratings import IS_SHARED, fetch_shared_judgments
+from annotate.frames.shared_ratings import RATED, fetch_shared_judgments
 from annotate.frames.stages import Stage
 from projects.identical_answers import mark_identical
 from projects.models import Candidate, Membership, Project
@@ -61,7 +61,7 @@ def test_a_candidate_with_judgments_of_its_own_keeps_to_them(project: Project) -
     judge(project, {own: {person: 1.0}})
     frame = fetch_shared_judgments(scope_of(project))
     mine = frame[frame["unit"] == own.pk]
-    assert mine[["annotator", "value", IS_SHARED]].values.tolist() == [[person.pseudonym, 1.0, False]]
+    assert mine[["annotator", "value", RATED]].values.tolist() == [[person.pseudonym, 1.0, own.pk]]
     assert frame["unit"].is_monotonic_increasing
     assert not frame.duplicated(["unit", "annotator"]).any()
 
@@ -75,13 +75,13 @@ def test_the_first_rated_of_identical_answers_gives_its_judgments(project: Proje
     Project.objects.update(rates_identical_once=True)
     mark_identical(project)
     frame = fetch_shared_judgments(scope_of(project))
-    assert frame[["unit", "source", "value", IS_SHARED]].values.tolist() == [
-        [first.pk, "span", 4.0, True],
-        [second.pk, "gpt", 4.0, False],
-        [third.pk, "t5", 4.0, True],
+    assert frame[["unit", "source", "value", RATED]].values.tolist() == [
+        [first.pk, "span", 4.0, second.pk],
+        [second.pk, "gpt", 4.0, second.pk],
+        [third.pk, "t5", 4.0, second.pk],
     ]
     only = fetch_shared_judgments(scope_of(project), only=[third.pk])
-    assert set(only["unit"]) >= {third.pk}
+    assert only.loc[only["unit"] == third.pk, RATED].tolist() == [second.pk]
 
 
 def test_a_system_of_which_only_shared_answers_are_rated_is_warned_of(
@@ -102,6 +102,7 @@ def test_a_system_of_which_only_shared_answers_are_rated_is_warned_of(
     assert (figures["shared"], figures["only_shared"]) == ({"gpt": 2}, ["gpt"])
     page = condense(client_of(researcher).get(f"/p/{project.slug}/scores/systems/").content.decode())
     assert "Only answers that another source gave too are rated of: gpt." in page
+    assert "Candidates with the ratings of an identical answer: gpt: 2." in page
     others = Candidate.objects.filter(source="gpt", text="Another")
     judge(project, {each: {person: 2.0} for each in others})
     assert compute(project)["only_shared"] == []
