@@ -135,7 +135,8 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     pair_by_candidate = {pk: pair for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)}
     by_id = {candidate.pk: candidate for candidate in candidates}
     for candidate in candidates:
-        candidate.rated_as = by_id.get(candidate.identical_to_id)
+        rated = by_id.get(candidate.identical_to_id)
+        candidate.rated_as = (rated.source or rated.external_id) if rated else ""
         candidate.n_judged = n_judged.get(candidate.pk, 0)
         candidate.pair = pair_by_candidate.get(candidate.pk)
         candidate.is_better = candidate.pair is not None and candidate.pair.candidate_1_id == candidate.pk
