@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, Exists, ExpressionWrapper, IntegerField, OuterRef, Q, QuerySet, Value
+from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.cutting import sample_passages
@@ -130,9 +130,9 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
     if selection.sources:
         # An answer that several sources gave is selected with any of them.
         given = Candidate.objects.filter(
-            question=OuterRef("question"), identical_to=OuterRef("pk"), source__in=selection.sources
+            dataset__in=project.find_ids().datasets, identical_to__isnull=False, source__in=selection.sources
         )
-        candidates = candidates.filter(Q(source__in=selection.sources) | Exists(given))
+        candidates = candidates.filter(Q(source__in=selection.sources) | Q(pk__in=given.values("identical_to")))
     if selection.types:
         candidates = candidates.filter(question__type__in=selection.types)
     is_of_pair = Q(pair_as_1__isnull=False) | Q(pair_as_2__isnull=False)
