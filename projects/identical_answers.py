@@ -20,7 +20,6 @@ def mark_identical(project: Project, questions: Sequence[int] | None = None) -> 
     """
     lock_in_project(AdvisoryLock.WITHDRAWALS, project.pk)
     parameters: dict[str, Any] = {
-        "project": project.pk,
         "datasets": project.find_ids().datasets,
         "is_all": questions is None,
         "questions": list(questions or ()),

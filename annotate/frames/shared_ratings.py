@@ -22,9 +22,9 @@ def fetch_shared_judgments(scope: Scope, *, only: Sequence[int] | None = None) -
     """Return the judgments of a scope as `fetch_judgments` does, with RATED, and once more for identical answers.
 
     A candidate without a judgment of its own in the scope has those of the first candidate with the same text that has
-    any, where the project rates identical answers once. Figures of systems need these rows; agreement, quality and
-    everything about single candidates count each judgment once. `only` restricts the candidates to these ids and those
-    that are identical to one of them.
+    any, where the project rates identical answers once. Scores of systems and metric evaluations need these rows;
+    agreement, quality and human scores count each judgment once. `only` restricts the candidates to these ids and
+    those that are identical to one of them.
     """
     answers = _fetch_identical(scope.project)
     wanted = None if only is None else sorted({*only, *_list_same(answers, only)})
@@ -76,7 +76,7 @@ def _find_shared(answers: pd.DataFrame, rated: pd.Series) -> pd.DataFrame:
 # The candidates that are marked, and those that they are identical to. Few are marked, so these are found by an index.
 _IDENTICAL = f"""
 WITH marked AS MATERIALIZED (
-    SELECT c.id, c.identical_to_id, c.source, c.question_id FROM projects_candidate c
+    SELECT c.id, c.identical_to_id, c.source FROM projects_candidate c
     WHERE c.dataset_id = ANY(%(datasets)s) AND NOT {is_rated_itself("c")} AND c.withdrawn_at IS NULL)
 SELECT id AS unit, identical_to_id AS first, source FROM marked
 UNION ALL

@@ -187,16 +187,18 @@ def _write(
     project: Project, checked: Checked, report: CheckReport, actor: Membership | None, progress: ByteProgress
 ) -> Batch | None:
     only_judgments = _stage(project, checked, report, progress, locks=True)
+    batch = None
     with connection.cursor() as cursor:
         if checked.kind == Kind.CANDIDATES:
             if not only_judgments:
                 corpus.write_corpus(cursor, report, progress)
-                if project.rates_identical_once:
-                    mark_identical(project, corpus.list_questions(cursor))
             corpus.analyze_corpus(cursor)
-        if not report.judgments:
-            return None
-        return judgments.write_judgments(cursor, project, checked, actor, progress)
+        if report.judgments:
+            batch = judgments.write_judgments(cursor, project, checked, actor, progress)
+        # Last, as withdrawals wait for its lock.
+        if checked.kind == Kind.CANDIDATES and not only_judgments and project.rates_identical_once:
+            mark_identical(project, corpus.list_questions(cursor))
+    return batch
 
 
 def _stage(project: Project, checked: Checked, report: CheckReport, progress: ByteProgress, *, locks: bool) -> bool:

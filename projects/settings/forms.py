@@ -144,8 +144,9 @@ class SettingsForm(EditForm):
     rates_identical_once = forms.BooleanField(
         label="Rate identical answers once",
         required=False,
-        help_text="Of a question’s candidates with exactly the same text, new batches take one. In scores by system, "
-        "its ratings count for each source that gave the answer. Existing batches keep their candidates.",
+        help_text="Of a question’s candidates with exactly the same text, new batches take one. In scores of systems "
+        "and metric evaluations, its ratings count for each source that gave it. Existing batches keep their "
+        "candidates.",
     )
     requires_second_factor = forms.BooleanField(
         label="Require a second factor for managers",

@@ -104,7 +104,7 @@ def sort_scores(run: MetricRun, rows: QuerySet[MetricScore], sort: str) -> Query
 
 def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
     """Return gold scores of these candidates: the median where the project's rule is that, otherwise the mean."""
-    from annotate.frames.judgments_frame import fetch_judgments
+    from annotate.frames.shared_ratings import fetch_shared_judgments, share_scores
     from measures.gold_scores import apply_adjudications, gold_by
     from results.scores.gold import fetch_adjudicated
 
@@ -112,9 +112,10 @@ def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int])
     rule = read_gold_rule(project)
     # A z score needs the norms of all annotators, too much for a column beside a metric.
     by = GoldRule.MEDIAN if rule.rule == GoldRule.MEDIAN else GoldRule.MEAN
-    golds = gold_by(by, fetch_judgments(scope, only=list(ids)))
+    judgments = fetch_shared_judgments(scope, only=list(ids))
+    golds = gold_by(by, judgments)
     if isinstance(golds, Undefined):
         return {}
     if rule.adjudication_wins:
-        golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=by)
+        golds = apply_adjudications(golds, share_scores(fetch_adjudicated(scope), judgments), rule=by)
     return dict(zip(golds.index.tolist(), golds.tolist(), strict=True))

@@ -13,7 +13,6 @@ import pyarrow.csv
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope
-from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.shared_ratings import RATED, fetch_shared_judgments, share_scores
 from measures import columns
 from measures.ceiling import Ceiling, compute_ceiling
@@ -147,21 +146,19 @@ def read_frame(
     *,
     with_counts: bool = False,
     keeps_unscored: bool = False,
-    shares_ratings: bool = False,
     current: Sequence[MetricRun] | None = None,
 ) -> Frame:
     """Read and join gold scores and metric scores. Raises Refused where no candidate is left, with the reason.
 
-    With `keeps_unscored`, candidates that lack scores stay, with NaN and without the reasons. With `shares_ratings`,
-    candidates that have the ratings of an identical one are in it too, as figures of systems need. `current` are the
-    current runs, where they are known already.
+    With `keeps_unscored`, candidates that lack scores stay, with NaN and without the reasons. `current` are the current
+    runs, where they are known already. Candidates that have the ratings of an identical one are in it too.
     """
     scopes = read_scopes(project, list_scope_settings(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
     runs = find_chosen_runs(project, settings, current)
-    judgments = fetch_shared_judgments(scope) if shares_ratings else fetch_judgments(scope)
+    judgments = fetch_shared_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
         raise Refused(

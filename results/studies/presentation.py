@@ -9,6 +9,7 @@ from django import forms
 from annotate.frames.criteria_in_use import criteria_in_use, name_criteria
 from measures.gold_rules import GoldRule
 from projects.charts.drawing import Chart
+from projects.language.amounts import format_number, plural
 from projects.web.glossary import GLOSSARY
 from results.metrics.listing import format_setting
 from results.models import Study
@@ -20,6 +21,9 @@ from results.studies.kinds.kind import format_least
 from results.studies.settings import Settings
 from results.studies.stored import WORDING
 from results.studies.tables import Column, Table
+
+SHARED = "{n} candidates have the ratings of an identical answer to their question, which is rated once."
+SHARED_BY_ONE = "{n} candidate has the ratings of an identical answer to its question, which is rated once."
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,10 @@ def list_caveats(study: Study) -> list[str]:
         return []
     figures, settings = study.result["figures"], Settings.from_dict(study.settings)
     about_intervals = intervals.list_caveats(figures, settings, study.seed) if kind.has_intervals else []
-    return [*about_intervals, *kind.limits(settings, figures)]
+    # Evaluations of earlier versions do not know how many.
+    n_shared = study.result.get("n_shared", 0)
+    shared = [plural(n_shared, SHARED_BY_ONE, SHARED).format(n=format_number(n_shared))] if n_shared else []
+    return [*about_intervals, *kind.limits(settings, figures), *shared]
 
 
 def list_warnings(study: Study) -> list[str]:

@@ -193,6 +193,7 @@ def describe_data(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]
         "criterion": {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high},
         "n": len(frame.table),
         "n_judgments": frame.n_judgments,
+        "n_shared": frame.n_shared,
         "n_passages": int(frame.table["passage"].nunique()),
         "n_questions": int(frame.table["question"].nunique()),
         "left_out": asdict(frame.left_out),

@@ -102,7 +102,7 @@ def fill_with_identical_answers(project: Project, *, is_once: bool) -> None:
     Project.objects.filter(pk=project.pk).update(rates_identical_once=is_once)
     rng = np.random.default_rng(8)
     people = [make_membership(project) for _ in range(2)]
-    dataset = make_dataset(project)
+    dataset = make_dataset(project, "answers")
     ratings: dict[Candidate, dict[Membership, float | None]] = {}
     for n in range(12):
         if n % 2 == 0:
@@ -111,7 +111,7 @@ def fill_with_identical_answers(project: Project, *, is_once: bool) -> None:
         texts = ("Same", "Same", "Same") if n == 1 else ("Same", "Other", "Same") if n % 2 else ("One", "Two", "Three")
         given = {text: dict(zip(people, rng.integers(1, 6, 2).astype(float), strict=True)) for text in texts}
         for source, text in zip(SOURCES, texts, strict=True):
-            (candidate,) = make_candidates(question, source=source, text=text)
+            (candidate,) = make_candidates(question, source=source, text=text, external_id=f"q{n}-{source}")
             ratings[candidate] = dict(given[text])
     mark_identical(project)
     marked = set(Candidate.objects.exclude(identical_to=None).values_list("pk", flat=True))

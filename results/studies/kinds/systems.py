@@ -19,7 +19,6 @@ from measures.studies.system_draws import (
 )
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
-from projects.language.amounts import format_number, plural
 from projects.models import Project
 from results.metrics.registry import find_metric
 from results.models import Study
@@ -35,8 +34,6 @@ from results.studies.warnings import count_lacking, warn_of_unequal_shares
 N_QUESTIONS, N_DRAWS = 30, 100
 MOST_POINTS = 1_000
 """Points of draws that are stored for the scatter plot."""
-SHARED = "{n} candidates have the ratings of an identical answer to their question, which is rated once."
-SHARED_BY_ONE = "{n} candidate has the ratings of an identical answer to its question, which is rated once."
 # As many as are drawn over single candidates.
 ONE_PERSON_DRAWS = 100
 
@@ -51,7 +48,7 @@ def make_fields(project: Project) -> dict[str, forms.Field]:
 
 
 def read(project: Project, settings: Settings) -> Frame:
-    return read_frame(project, settings, with_counts=True, shares_ratings=True)
+    return read_frame(project, settings, with_counts=True)
 
 
 def check_systems(frame: Frame, settings: Settings) -> None:
@@ -79,7 +76,6 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     steps.take()
     return {
         "lacking": count_lacking(questions, systems),
-        "n_shared": frame.n_shared,
         "draws": store(drawn)
         if isinstance(drawn, Undefined)
         else {subject: _store_draws(found, seed) for subject, found in drawn.items()},
@@ -200,9 +196,6 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
         "Single annotator vs. rest: one judgment of each candidate, drawn at random, and the mean of the rest.",
         "That is no upper bound for a metric. No ceiling is given: means of systems are more reliable than golds.",
     ]
-    # Evaluations of earlier versions do not know how many.
-    if n := figures.get("n_shared"):
-        caveats.append(plural(n, SHARED_BY_ONE, SHARED).format(n=format_number(n)))
     if settings.as_zero:
         caveats.append("Corpus scores exclude candidates without a score, as a zero has no statistics.")
     if settings.criterion and (lacks := figures["lacking"]["lacks"]):
