@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from gunicorn.asgi.parser import ParseError
+from gunicorn.asgi.parser import ParseError, UnsupportedTransferCoding
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
@@ -46,7 +46,18 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
         self._forget_deadline()
         self.worker.waiting.pop(self, None)
         self._n_chunks = self._n_chunk_bytes = 0
+        self._check_headers()
         return super()._on_headers_complete()
+
+    def _check_headers(self) -> None:
+        """Refuse what HTTP/1.1 forbids and the parser accepts: no host or several, and bodies that nobody decodes."""
+        found = [(name.lower(), value.lower()) for name, value in self._callback_parser.headers]
+        n_hosts = sum(name == b"host" for name, _ in found)
+        if n_hosts > 1 or (n_hosts == 0 and self._callback_parser.http_version >= (1, 1)):
+            raise ParseError("A request names one host.")
+        codings = b",".join(value for name, value in found if name == b"transfer-encoding")
+        if unknown := {each.strip(b" \t") for each in codings.split(b",")} - {b"", b"chunked"}:
+            raise UnsupportedTransferCoding(min(unknown).decode("latin-1"))
 
     def _on_body(self, chunk: bytes) -> None:
         """Keep a chunk until all that has arrived with it is parsed: each piece that is handed over has its cost."""

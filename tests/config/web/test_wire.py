@@ -81,6 +81,17 @@ def test_endless_headers_are_refused(plugs: Plugs) -> None:
         assert plugs.open(sent).recv(12)[-3:] == status
 
 
+def test_a_request_names_one_host_and_its_body_is_chunked_at_most(plugs: Plugs) -> None:
+    for sent, status in (
+        (b"GET /accessibility/ HTTP/1.1\n\n", b"400"),
+        (plugs.head("GET /accessibility/", "Host: elsewhere.example"), b"400"),
+        (plugs.head("POST /sign-in/", "Transfer-Encoding: gzip, chunked"), b"501"),
+        (plugs.head("POST /sign-in/", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked"), b"501"),
+        (b"GET /healthz HTTP/1.0\n\n", b"200"),
+    ):
+        assert plugs.open(sent).recv(12)[-3:] == status, sent
+
+
 def test_a_websocket_is_refused_without_an_error(plugs: Plugs, capfd: pytest.CaptureFixture[str]) -> None:
     upgrade = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
     plug = plugs.open(plugs.head("GET /", *upgrade, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
