@@ -1,5 +1,6 @@
 """A broken candidate or passage withdrawn: in no layout made from now on, its judgments kept and not counted."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from projects.identical_answers import mark_identical
 from projects.models import Candidate, FigureChange, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, rate, send
+from tests.concurrency import start_beside
 from tests.factories import make_batch, make_candidates, make_identical_answers
 from tests.page_reader import read
 from tests.people import SignIn
@@ -191,4 +193,22 @@ def test_the_next_of_identical_answers_is_rated_when_the_first_is_withdrawn(
     marked = dict(Candidate.objects.exclude(identical_to=None).values_list("pk", "identical_to"))
     assert marked == {third.pk: second.pk}
     assert {row.candidate for row in select_candidates(project, Selection())} >= {second.pk}
+    assert_sound()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_that_is_imported_while_the_first_is_withdrawn_has_the_ratings_of_the_next(
+    project: Project, manager: Membership
+) -> None:
+    make_identical_answers(project)
+    first, second = Candidate.objects.filter(question__external_id="same").order_by("pk")
+    withdraw = partial(withdrawing.withdraw_candidate, project=project, actor=manager, candidate=first, why="Cut off.")
+    with transaction.atomic():
+        third = make_candidates(second.question, text=second.text, source="third")[0]
+        mark_identical(project, [second.question_id])
+        finish = start_beside(withdraw)
+        assert Candidate.objects.get(pk=third.pk).identical_to_id == first.pk
+    assert isinstance(finish(), Withdrawn)
+    marked = dict(Candidate.objects.exclude(identical_to=None).values_list("pk", "identical_to"))
+    assert marked == {third.pk: second.pk}
     assert_sound()
