@@ -373,7 +373,7 @@ def test_a_server_on_a_full_disk_comes_back_once_there_is_room(small_disk: Folde
     with (folder.path / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
         while True:
             filler.write(bytes(1 << 20))
-    os.kill(folder.processes("/postgres")[0], signal.SIGKILL)
+    os.kill(int((folder.path / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
     trouble = folder.path / "guardians" / "postgres" / "trouble"
     processes.wait_until(trouble.exists, "nobody says why the server is down")
     late = folder.user()
