@@ -16,6 +16,7 @@ from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import (
     Row,
     Selection,
+    count_collected_elsewhere,
     list_candidates,
     pair_id_sql,
     read_rows,
@@ -41,7 +42,8 @@ class BatchPlan:
 
     `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count. `n_repeated`
     candidates have the text of another one before them on the same question, as when two sources give one answer;
-    `n_identical` are not in the batch for that reason, and have the ratings of one that is.
+    `n_identical` are not in the batch for that reason, and have the ratings of one that is, and
+    `n_identical_elsewhere`, of the selected sources, those of one in another full collection.
     """
 
     n_candidates: int
@@ -50,6 +52,7 @@ class BatchPlan:
     n_datasets: int
     n_repeated: int
     n_identical: int
+    n_identical_elsewhere: int
     n_in_other_batches: int
     n_left_out: int
     n_reused: int
@@ -81,6 +84,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Batch
         n_datasets=len({row.dataset for row in rows}),
         n_repeated=_count_repeated(candidates),
         n_identical=_count_identical(candidates),
+        n_identical_elsewhere=count_collected_elsewhere(project, selection),
         n_in_other_batches=_count_in_batches(project, candidates),
         n_left_out=_count_left_out(project, selection, terms),
         n_reused=sum(row.n_reused for row in rows),

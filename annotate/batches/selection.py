@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
+from django.db.models import BooleanField, Exists, ExpressionWrapper, IntegerField, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.cutting import sample_passages
@@ -122,24 +122,46 @@ def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
 
 def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
     """Return all candidates of a selection, before a sample is drawn."""
-    candidates = Candidate.objects.to_rate_in(project)
-    if selection.datasets:
-        candidates = candidates.filter(dataset__name__in=selection.datasets)
-    if selection.splits:
-        candidates = candidates.filter(question__passage__split__in=selection.splits)
+    candidates = _choose_facets(Candidate.objects.to_rate_in(project), selection)
     if selection.sources:
-        # An answer that several sources gave is selected with any of them.
-        given = Candidate.objects.filter(
-            dataset__in=project.find_ids().datasets, identical_to__isnull=False, source__in=selection.sources
-        )
-        candidates = candidates.filter(Q(source__in=selection.sources) | Q(pk__in=given.values("identical_to")))
-    if selection.types:
-        candidates = candidates.filter(question__type__in=selection.types)
+        # An answer that several sources gave is selected with any of them, until it is collected.
+        shared = _list_shared(project, selection).exclude(_IS_COLLECTED)
+        candidates = candidates.filter(Q(source__in=selection.sources) | Q(pk__in=shared.values("identical_to")))
     is_of_pair = Q(pair_as_1__isnull=False) | Q(pair_as_2__isnull=False)
     if selection.only_pairs:
         candidates = candidates.filter(is_of_pair)
     elif not selection.takes_pairs:
         candidates = candidates.filter(~is_of_pair)
+    return candidates
+
+
+def count_collected_elsewhere(project: Project, selection: Selection) -> int:
+    """Return how many answers of the selected sources are left out, as an identical one is in a full collection."""
+    if not selection.sources:
+        return 0
+    shared = _list_shared(project, selection).filter(_IS_COLLECTED)
+    return shared.exclude(identical_to__source__in=selection.sources).count()
+
+
+def _list_shared(project: Project, selection: Selection) -> QuerySet[Candidate]:
+    """Return the candidates of the selected sources that have the ratings of an identical one."""
+    marked = Candidate.objects.judgeable_in(project).filter(identical_to__isnull=False, source__in=selection.sources)
+    return _choose_facets(marked, selection)
+
+
+_IS_COLLECTED = Exists(
+    Item.objects.filter(candidate=OuterRef("identical_to"), control="none", hit__batch__kind=Batch.Kind.FULL)
+)
+"""Whether the candidate that one is identical to is in a full collection."""
+
+
+def _choose_facets(candidates: QuerySet[Candidate], selection: Selection) -> QuerySet[Candidate]:
+    if selection.datasets:
+        candidates = candidates.filter(dataset__name__in=selection.datasets)
+    if selection.splits:
+        candidates = candidates.filter(question__passage__split__in=selection.splits)
+    if selection.types:
+        candidates = candidates.filter(question__type__in=selection.types)
     return candidates
 
 

@@ -40,7 +40,9 @@ def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
         cursor.execute(_OPEN, {"ids": list(candidate_ids)})
         (n_open,) = cursor.fetchone()
     judgments = Judgment.objects.filter(candidate__in=candidate_ids, is_counted=True).count()
-    identical = Candidate.objects.filter(identical_to__in=candidate_ids, withdrawn_at=None)
+    # Of the same questions, as there is no index of what is identical to a candidate.
+    questions = Candidate.objects.filter(pk__in=candidate_ids).values("question")
+    identical = Candidate.objects.filter(question__in=questions, identical_to__in=candidate_ids)
     n_identical = identical.exclude(pk__in=candidate_ids).count()
     return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments, n_open, n_identical)
 

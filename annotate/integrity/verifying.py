@@ -120,10 +120,8 @@ RULES = (
            WHERE NOT {is_rated_itself("c")} AND (
                other.id IS NULL OR other.question_id <> c.question_id OR other.text <> c.text
                OR NOT {is_rated_itself("other")} OR c.withdrawn_at IS NOT NULL OR other.withdrawn_at IS NOT NULL
-               OR EXISTS (SELECT FROM projects_minimalpair p WHERE p.candidate_1_id IN (c.id, other.id)
-                          AND p.question_id = c.question_id)
-               OR EXISTS (SELECT FROM projects_minimalpair p WHERE p.candidate_2_id IN (c.id, other.id)
-                          AND p.question_id = c.question_id))""",
+               OR EXISTS (SELECT FROM projects_minimalpair p WHERE p.question_id = c.question_id AND (
+                          p.candidate_1_id IN (c.id, other.id) OR p.candidate_2_id IN (c.id, other.id))))""",
     ),
     Rule(
         "one_open",

@@ -83,16 +83,12 @@ class Frame:
     @property
     def n_judgments(self) -> int:
         """The judgments behind the gold scores, each once, whichever candidates have it."""
-        if RATED not in self.judgments:
-            return len(self.judgments)
         first = self.judgments.groupby(RATED)[columns.UNIT].transform("first")
         return int((self.judgments[columns.UNIT] == first).sum())
 
     @property
     def n_shared(self) -> int:
         """The candidates that have the ratings of an identical one."""
-        if RATED not in self.judgments:
-            return 0
         units = self.judgments[columns.UNIT].to_numpy()
         is_of_another = self.judgments[RATED].to_numpy() != self.table[CANDIDATE].to_numpy()[units]
         return len(np.unique(units[is_of_another]))
@@ -227,10 +223,7 @@ def make_gold_table(
     if isinstance(golds, Undefined):
         raise Refused(f"This rule gives no gold scores: {golds.reason}.")
     if settings.does_adjudication_win:
-        adjudicated = fetch_adjudicated(scope)
-        if RATED in judgments:
-            adjudicated = share_scores(adjudicated, judgments)
-        golds = apply_adjudications(golds, adjudicated, rule=settings.gold)
+        golds = apply_adjudications(golds, share_scores(fetch_adjudicated(scope), judgments), rule=settings.gold)
     # Ratings summed in another order differ in the last digits, which would break ties.
     golds = pd.Series(merge_ties(golds.to_numpy(np.float64), within=ON_SCALE), golds.index)
     candidates = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
@@ -284,8 +277,7 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
     """Return the judgments behind these gold scores, each with the row of its candidate."""
     rows = pd.Series(range(len(table)), index=table[CANDIDATE]).reindex(judgments[columns.UNIT]).to_numpy(np.float64)
     is_behind = ~np.isnan(rows)
-    names = [columns.GROUP, columns.ANNOTATOR, columns.VALUE, *([RATED] if RATED in judgments else [])]
-    behind = judgments.loc[is_behind, names].reset_index(drop=True)
+    behind = judgments.loc[is_behind, [columns.GROUP, columns.ANNOTATOR, columns.VALUE, RATED]].reset_index(drop=True)
     return behind.assign(**{columns.UNIT: rows[is_behind].astype(np.int64)})
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope
-from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.shared_ratings import RATED, fetch_shared_judgments
 from measures import columns
 from measures.gold_scores import N
 from measures.patterns import Floats
@@ -97,6 +97,11 @@ class PairFrame(Frame):
     listed: tuple[Mapping[str, Any], ...] = ()
     """The first excluded pairs, with their reason."""
 
+    @property
+    def n_shared(self) -> int:
+        """None: candidates of minimal pairs are rated themselves."""
+        return 0
+
     def both(self, metric: MetricColumn) -> tuple[Floats, Floats]:
         """Return a metric's scores of the better candidates, and of the others."""
         one, other = (self.table[make_column(metric.subject, number)].to_numpy(np.float64) for number in NUMBERS)
@@ -142,7 +147,7 @@ def read_pairs(
         scope=scope,
         table=kept.fillna(dict.fromkeys(scores, 0.0)) if settings.as_zero else kept,
         metrics=metrics,
-        judgments=behind[[columns.UNIT, columns.VALUE]],
+        judgments=behind[[columns.UNIT, columns.VALUE, RATED]],
         left_out=LeftOut(),
         has_simulated=not behind.empty and has_simulated(project, behind),
         human={name: _select_scored(pairs, reason, name) for name in ("given", GOLD)},
@@ -158,14 +163,18 @@ def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFra
         # No batch yet: pairs that came with scores are evaluated by these alone.
         criterion = choose_criterion_to_measure(project, key=settings.criterion)
         empty = pd.DataFrame(
-            {columns.UNIT: np.array([], dtype=np.int64), columns.VALUE: np.array([], dtype=np.float64)}
+            {
+                columns.UNIT: np.array([], dtype=np.int64),
+                columns.VALUE: np.array([], dtype=np.float64),
+                RATED: np.array([], dtype=np.int64),
+            }
         )
         return Scope(project=project, criterion=criterion, stage=settings.stage), pd.DataFrame(), empty
     scope = choose_scope(scopes, settings.criterion)
     rows = MinimalPair.objects.filter(question__dataset__project=project)
     # The judgments of all other candidates would be read in vain.
     ids = [pk for both in rows.values_list("candidate_1_id", "candidate_2_id") for pk in both]
-    judgments = fetch_judgments(scope, only=ids)
+    judgments = fetch_shared_judgments(scope, only=ids)
     if judgments.empty:
         return scope, pd.DataFrame(), judgments
     if not scope.criterion.has_one_scale:

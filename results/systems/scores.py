@@ -178,11 +178,14 @@ def _fetch_sums(
 
 def _describe_shared(project: Project, sums: Frames, shared: "pd.Series[str]") -> dict[str, Any]:
     """Return how many candidates of each system have the ratings of an identical one, and which have no others."""
+    if shared.empty:
+        return {"shared": {}, "only_shared": []}
     # Human sources may have been left out.
-    scored = shared[shared.index.isin([unit for each in sums.values() for unit in each.index])]
+    scored = shared[[any(unit in each.index for each in sums.values()) for unit in shared.index]]
+    counts = scored.value_counts().sort_index()
     return {
-        "shared": {str(source): int(n) for source, n in scored.value_counts().sort_index().items()},
-        "only_shared": list_only_shared(project, sums) if len(shared) else [],
+        "shared": {str(source): int(n) for source, n in counts.items()},
+        "only_shared": list_only_shared(project, sums),
     }
 
 

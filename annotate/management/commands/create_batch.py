@@ -84,6 +84,7 @@ def describe_plan(planned: BatchPlan) -> dict[str, Any]:
         "passages": planned.n_passages,
         "datasets": planned.n_datasets,
         "with_repeated_text": planned.n_repeated,
+        "identical_not_rated_again": planned.n_identical + planned.n_identical_elsewhere,
         "in_other_batches": planned.n_in_other_batches,
         "left_to_the_trial": planned.n_left_out,
         "judgments_of_the_trial": planned.n_reused,

@@ -451,6 +451,19 @@ def test_a_source_is_selected_with_the_answers_that_it_shares(project: Project) 
     assert list_candidates(make(project, Selection(sources=("gpt",)))) == {"same-gpt", "other-gpt"}
 
 
+def test_of_a_new_source_the_answers_that_are_collected_already_are_left_out(project: Project) -> None:
+    make_identical_answers(project)
+    of_first, of_second = Selection(sources=("gpt",)), Selection(sources=("span",))
+    make(project, of_first, kind="trial")
+    assert "same-gpt" in list_candidates(make(project, of_second)), "results have no ratings of a trial"
+    plan = plan_batch(project=project, selection=of_second, terms=Terms(judgments=1))
+    assert (plan.n_candidates, plan.n_identical, plan.n_identical_elsewhere) == (1, 0, 1)
+    assert list_candidates(make(project, of_second)) == {"other-span"}
+    assert list_candidates(make(project, of_first)) == {"same-gpt", "other-gpt"}, "own answers, as without sharing"
+    both = plan_batch(project=project, selection=Selection(sources=("gpt", "span")), terms=Terms(judgments=1))
+    assert (both.n_candidates, both.n_identical, both.n_identical_elsewhere) == (3, 1, 0)
+
+
 def test_batches_keep_their_candidates_when_identical_answers_come_to_be_rated_once(project: Project) -> None:
     make_identical_answers(project)
     Candidate.objects.update(identical_to=None)

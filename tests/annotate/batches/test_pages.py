@@ -486,6 +486,9 @@ def test_the_preview_says_whether_identical_answers_are_rated_once(
     client = client_of(manager)
     once = body(client, url("batch-new"), CHOICE)
     assert "1 more candidate has the same text as one of these on the same question. It isn’t rated again" in once
+    make_batch(project, is_open=False)
+    left = body(client, url("batch-new"), CHOICE, sources="span")
+    assert "1 answer of these sources has the same text as a candidate of another batch, and has its ratings." in left
     Project.objects.update(rates_identical_once=False)
     mark_identical(project)
     each = body(client, url("batch-new"), CHOICE)

@@ -8,8 +8,11 @@ from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.shared_ratings import RATED, fetch_shared_judgments
 from annotate.frames.stages import Stage
+from annotate.reviews.adjudication import read_gold_rule
 from projects.identical_answers import mark_identical
 from projects.models import Candidate, Membership, Project
+from results.leaderboard.figures import leaderboard_figures
+from results.leaderboard.forms import LeaderboardForm
 from results.systems.scores import replication_figures, system_figures
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.page_reader import condense
@@ -21,6 +24,7 @@ from tests.results.judged_batches import (
     judge,
     round_all,
 )
+from tests.results.studies.factories import give_scores, list_candidates
 
 pytestmark = pytest.mark.django_db
 
@@ -115,3 +119,33 @@ def test_two_batches_are_compared_with_shared_ratings(project: Project) -> None:
     judge(project, {each: dict.fromkeys(people, 3.0) for each in rated})
     found = replication_figures(project, {**SETTINGS, "first": 1, "second": 2})
     assert {row["source"] for row in found["by"][""]["raw"]["systems"]} == set(SOURCES)
+
+
+def test_z_scores_are_those_that_the_annotators_gave(project: Project) -> None:
+    """Standardised over what each annotator rated, and then counted for each system that gave the answer."""
+    fill_with_identical_answers(project, is_once=True)
+    rated = fetch_judgments(scope_of(project))
+    by_annotator = rated.groupby("annotator", observed=True)["value"]
+    z = (rated["value"] - by_annotator.transform("mean")) / by_annotator.transform("std")
+    by_unit = z.groupby(rated["unit"]).apply(list).to_dict()
+    by_source: dict[str, list[float]] = {source: [] for source in SOURCES}
+    for candidate in Candidate.objects.all():
+        by_source[candidate.source] += by_unit[candidate.identical_to_id or candidate.pk]
+    scores = compute(project)["scores"][""]
+    assert {score["source"]: score["z"]["mean"] for score in scores} == pytest.approx(
+        {source: sum(values) / len(values) for source, values in by_source.items()}
+    )
+
+
+def test_the_leaderboard_is_as_if_each_had_been_rated_alike(project: Project, owner: Membership) -> None:
+    other = make_project()
+    actor = make_membership(other, role=Membership.Role.OWNER)
+    found = []
+    for each, person, is_once in ((project, owner, True), (other, actor, False)):
+        fill_with_identical_answers(each, is_once=is_once)
+        give_scores(each, person, "Length", {answer.pk: len(answer.text) for answer in list_candidates(each)})
+        settings = LeaderboardForm(each).settings(scope_of(each), read_gold_rule(each))
+        (metric,) = leaderboard_figures(each, settings)["metrics"]
+        found.append(round_all({name: metric[name] for name in ("n", "segment", "system", "soft")}))
+    assert found[0] == found[1]
+    assert found[0]["n"] == 36
